@@ -14,16 +14,16 @@ import (
 
 // MatrixInstrs are MFMA's or WMMA's.
 func (t *Target) MatrixInstrs(p lower.Product) ([]*lower.MatrixInstr, error) {
-	side, k := 16, 16
+	shape := [3]int{16, 16, 16}
 	switch e := p.Result.(type) {
 	case *layout.AMDMFMA:
-		if !e.IsTransposed || e.Version != t.MFMA {
-			return nil, fmt.Errorf("the result's layout is not that of a transposed MFMA of %s", t.Name)
-		}
-		if side = e.InstrShape[0]; e.InstrShape[1] != side || len(e.InstrShape) < 3 {
+		if len(e.InstrShape) != 3 {
 			return nil, fmt.Errorf("no instruction of %s has the shape %v", t.Name, e.InstrShape)
 		}
-		k = e.InstrShape[2]
+		shape = [3]int(e.InstrShape)
+		if e.IsTransposed != (shape[0] >= shape[1]) || e.Version != t.MFMA {
+			return nil, fmt.Errorf("the result's layout is not that of a transposed MFMA of %s", t.Name)
+		}
 	case *layout.AMDWMMA:
 		if !e.IsTranspose || e.Version != t.WMMA {
 			return nil, fmt.Errorf("the result's layout is not that of a transposed WMMA of %s", t.Name)
@@ -32,21 +32,22 @@ func (t *Target) MatrixInstrs(p lower.Product) ([]*lower.MatrixInstr, error) {
 		return nil, fmt.Errorf("the result's layout is not that of %s's matrix cores", t.Name)
 	}
 	for _, in := range matrixcore.Instrs(t.Chip) {
-		if in.Side == side && in.K == k && in.Takes(t.Chip, p.A, p.B, p.Precision == tt.PrecisionTF32) {
-			m, err := t.instr(&in, p.Result)
+		if in.Shape(int64(shape[0]), int64(shape[1])) == [2]int(shape[:2]) && in.K == shape[2] && in.Takes(t.Chip, p.A, p.B, p.Precision == tt.PrecisionTF32) {
+			m, err := t.instr(&in, p.Result, shape)
 			return []*lower.MatrixInstr{m}, err
 		}
 	}
-	return nil, fmt.Errorf("%s has no matrix instruction of %d×%d×%d for the types of the operands and the result", t.Name, side, side, k)
+	return nil, fmt.Errorf("%s has no matrix instruction of %d×%d×%d for the types of the operands and the result", t.Name, shape[0], shape[1], shape[2])
 }
 
-// instr describes an instruction whose result is one tile of a tensor of the layout e.
-func (t *Target) instr(in *matrixcore.Instr, e layout.Encoding) (*lower.MatrixInstr, error) {
+// instr describes an instruction whose result is one tile, of that shape, of a tensor of
+// the layout e.
+func (t *Target) instr(in *matrixcore.Instr, e layout.Encoding, shape [3]int) (*lower.MatrixInstr, error) {
 	var one layout.Encoding
 	switch e := e.(type) {
 	case *layout.AMDMFMA:
 		one = &layout.AMDMFMA{
-			Version: e.Version, WarpsPerCTA: []int{1, 1}, InstrShape: e.InstrShape, IsTransposed: true, ElementBitWidth: e.ElementBitWidth,
+			Version: e.Version, WarpsPerCTA: []int{1, 1}, InstrShape: e.InstrShape, IsTransposed: e.IsTransposed, ElementBitWidth: e.ElementBitWidth,
 		}
 	case *layout.AMDWMMA:
 		one = &layout.AMDWMMA{Version: e.Version, IsTranspose: true, WarpsPerCTA: []int{1, 1}}
@@ -57,9 +58,9 @@ func (t *Target) instr(in *matrixcore.Instr, e layout.Encoding) (*lower.MatrixIn
 		e          layout.Encoding
 		rows, cols int
 	}{
-		{&out.A, &layout.DotOp{OpIdx: 0, Parent: one, KWidth: in.PerLane}, in.Side, in.K},
-		{&out.B, &layout.DotOp{OpIdx: 1, Parent: one, KWidth: in.PerLane}, in.K, in.Side},
-		{&out.C, one, in.Side, in.Side},
+		{&out.A, &layout.DotOp{OpIdx: 0, Parent: one, KWidth: in.PerLane}, shape[0], shape[2]},
+		{&out.B, &layout.DotOp{OpIdx: 1, Parent: one, KWidth: in.PerLane}, shape[2], shape[1]},
+		{&out.C, one, shape[0], shape[1]},
 	} {
 		l, err := x.e.Linear([]int64{int64(x.rows), int64(x.cols)})
 		if err != nil {
@@ -67,26 +68,55 @@ func (t *Target) instr(in *matrixcore.Instr, e layout.Encoding) (*lower.MatrixIn
 		}
 		*x.tile = l.TransposeOuts(layout.TensorDim(0), layout.TensorDim(1))
 	}
+	if shape[0] != shape[1] {
+		out.Emit = func(b *llir.Builder, x, y, c []llir.Value) []llir.Value {
+			if shape[0] > shape[1] {
+				x, y = y, x
+			}
+			return emitBlocks(b, in, x, y, c)
+		}
+		return out, nil
+	}
 	emit := emitMFMA
 	if t.WMMA != 0 {
 		emit = emitWMMA
 	}
 	transposed := in.Transposed(t.Chip)
 	out.Emit = func(b *llir.Builder, x, y, c []llir.Value) []llir.Value {
-		d := emit(b, transposed, y, x, b.Vector(c...))
-		parts := make([]llir.Value, len(c))
-		for i := range parts {
-			parts[i] = b.ExtractElement(d, i)
-		}
-		return parts
+		return elements(b, emit(b, transposed, y, x, b.Vector(c...)), len(c))
 	}
 	return out, nil
 }
 
+// elements are the n elements of a vector.
+func elements(b *llir.Builder, v llir.Value, n int) []llir.Value {
+	parts := make([]llir.Value, n)
+	for i := range parts {
+		parts[i] = b.ExtractElement(v, i)
+	}
+	return parts
+}
+
 // emitMFMA multiplies without broadcasts and permutations of lanes.
 func emitMFMA(b *llir.Builder, in *matrixcore.Instr, x, y []llir.Value, acc llir.Value) llir.Value {
-	none := b.M.I32(0)
-	args := []llir.Value{operand(b, in.A, x), operand(b, in.B, y), acc, none, none, none}
+	return callMFMA(b, in, x, y, acc, 0, 0)
+}
+
+// emitBlocks multiplies 4×K by K×64. Of x each block of four lanes has the elements of
+// its part of K, which one instruction gives to all blocks; of y each lane has a column.
+func emitBlocks(b *llir.Builder, in *matrixcore.Instr, x, y, c []llir.Value) []llir.Value {
+	const allBlocks = 4 // the logarithm of their number
+	acc := b.Vector(c...)
+	for i := range in.K / in.PerLane {
+		acc = callMFMA(b, in, x, y[i*in.PerLane:(i+1)*in.PerLane], acc, allBlocks, i)
+	}
+	return elements(b, acc, len(c))
+}
+
+// callMFMA multiplies blocks; 1<<shared of them take the one of x with the number from
+// among them.
+func callMFMA(b *llir.Builder, in *matrixcore.Instr, x, y []llir.Value, acc llir.Value, shared, from int) llir.Value {
+	args := []llir.Value{operand(b, in.A, x), operand(b, in.B, y), acc, b.M.I32(shared), b.M.I32(from), b.M.I32(0)}
 	for i := range 2 {
 		switch {
 		case in.A == matrixcore.BF16 && in.PerLane == 4: // the older intrinsics take the bits

@@ -2,6 +2,7 @@ package gpu_test
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"slices"
 	"strings"
@@ -92,11 +93,13 @@ func matmul(acc, zero, precision string, isTransposed bool) string {
 `
 }
 
-// dotKinds are the types of dots, with the relative error of a product.
-var dotKinds = []struct {
+type dotKind struct {
 	a, b, acc, precision string
 	tolerance            float64
-}{
+}
+
+// dotKinds are the types of dots, with the relative error of a product.
+var dotKinds = []dotKind{
 	{"fp16", "fp16", "float32", "ieee", 1e-5},
 	{"fp16", "fp16", "float16", "ieee", 3e-2},
 	{"bf16", "bf16", "float32", "ieee", 1e-5},
@@ -111,11 +114,13 @@ var dotKinds = []struct {
 	{"fp8e5", "fp8e4nv", "float32", "ieee", 1e-5},
 }
 
-// dotShapes are those of TestDots.
-var dotShapes = []struct {
+type dotShape struct {
 	m, n, block, k, warps, kpack int
 	isTransposed                 bool
-}{
+}
+
+// dotShapes are those of TestDots.
+var dotShapes = []dotShape{
 	{32, 64, 64, 80, 4, 1, false},
 	{16, 32, 64, 40, 1, 1, true},
 	{64, 32, 64, 100, 2, 2, true},
@@ -138,37 +143,72 @@ func TestDots(t *testing.T) {
 					continue
 				}
 				t.Run(fmt.Sprintf("%s/%s/%s/%s/%dx%dx%d", c.a, c.b, c.acc, c.precision, s.m, s.n, s.block), func(t *testing.T) {
-					vals := func(typ string, n int) *array.Array {
-						if typ == "i8" {
-							return kerneltest.Randint(r, -128, 128, typ, n)
-						}
-						return kerneltest.Randn(r, typ, n)
-					}
-					a, b := vals(c.a, s.m*s.k), vals(c.b, s.k*s.n)
-					want := make([]float64, s.m*s.n)
-					for i := range s.m {
-						for j := range s.n {
-							for l := range s.k {
-								y := b.At(l*s.n + j)
-								if s.isTransposed {
-									y = b.At(j*s.k + l)
-								}
-								want[i*s.n+j] += a.At(i*s.k+l) * y
-							}
-						}
-					}
-					zero := "0.0"
-					if c.acc == "int32" {
-						zero = "0"
-					}
-					out := kerneltest.Zeros(map[string]string{"float16": "fp16", "float32": "fp32", "float64": "fp64", "int32": "i32"}[c.acc], s.m*s.n)
-					kernelOf(chip, matmul(c.acc, zero, c.precision, s.isTransposed), kerneltest.Options{"num_warps": s.warps, "kpack": s.kpack}).
-						Run(t, kerneltest.Grid(1), a, b, out, s.k, s.m, s.n, s.block)
-					kerneltest.Near(t, "product", out, want, c.tolerance, c.tolerance*10)
+					checkDot(t, chip, r, c, s, kerneltest.Options{"num_warps": s.warps, "kpack": s.kpack})
 				})
 			}
 		}
 	})
+}
+
+// checkDot multiplies random matrices.
+func checkDot(t *testing.T, chip string, r *rand.Rand, c dotKind, s dotShape, o kerneltest.Options) {
+	t.Helper()
+	vals := func(typ string, n int) *array.Array {
+		if typ == "i8" {
+			return kerneltest.Randint(r, -128, 128, typ, n)
+		}
+		return kerneltest.Randn(r, typ, n)
+	}
+	a, b := vals(c.a, s.m*s.k), vals(c.b, s.k*s.n)
+	want := make([]float64, s.m*s.n)
+	for i := range s.m {
+		for j := range s.n {
+			for l := range s.k {
+				y := b.At(l*s.n + j)
+				if s.isTransposed {
+					y = b.At(j*s.k + l)
+				}
+				want[i*s.n+j] += a.At(i*s.k+l) * y
+			}
+		}
+	}
+	zero := "0.0"
+	if c.acc == "int32" {
+		zero = "0"
+	}
+	out := kerneltest.Zeros(map[string]string{"float16": "fp16", "float32": "fp32", "float64": "fp64", "int32": "i32"}[c.acc], s.m*s.n)
+	kernelOf(chip, matmul(c.acc, zero, c.precision, s.isTransposed), o).Run(t, kerneltest.Grid(1), a, b, out, s.k, s.m, s.n, s.block)
+	kerneltest.Near(t, "product", out, want, c.tolerance, c.tolerance*10)
+}
+
+// TestSmallDots multiplies matrices of few rows or columns on CDNA: by instructions of
+// blocks of 4×4, by larger ones of which a part is used, or by multiply-adds. Each run
+// draws some of the kernels; TRITONC_ALL has all.
+func TestSmallDots(t *testing.T) {
+	for _, chip := range []string{"gfx90a", "gfx942", "gfx950"} {
+		r := kerneltest.Rand(t)
+		for _, c := range dotKinds {
+			if c.precision == "tf32" && chip != "gfx942" || c.a == "fp64" {
+				continue
+			}
+			for _, s := range []dotShape{
+				{4, 128, 64, 100, 2, 1, false},
+				{8, 64, 64, 70, 1, 1, true},
+				{64, 4, 64, 100, 4, 1, false},
+				{128, 8, 64, 40, 1, 1, true},
+				{2, 64, 32, 40, 2, 1, false},
+			} {
+				for _, side := range []int{0, 16, 32} {
+					if r.IntN(8) > 0 && os.Getenv("TRITONC_ALL") == "" {
+						continue
+					}
+					t.Run(fmt.Sprintf("%s/%s/%s/%s/%s/%dx%dx%d/%d", chip, c.a, c.b, c.acc, c.precision, s.m, s.n, s.block, side), func(t *testing.T) {
+						checkDot(t, chip, r, c, s, kerneltest.Options{"num_warps": s.warps, "matrix_instr_nonkdim": side})
+					})
+				}
+			}
+		}
+	}
 }
 
 // TestChain multiplies the result of one dot by another matrix, as attention does: the

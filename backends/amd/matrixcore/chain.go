@@ -56,12 +56,12 @@ func IsChainHead(dot *ir.Operation) bool {
 // Batches have a warp each. Of two dots that feed one another the first has whole rows in
 // a warp, so that none crosses warps; the second has as many rows as there are tiles. Else
 // the part of each warp is about as high as wide.
-func spreadWarps(d dots.Dot, side int, head, tail bool) []int {
+func spreadWarps(d dots.Dot, tile [2]int, head, tail bool) []int {
 	shape, warps := d.Shape(), d.Warps
 	if len(shape) == 3 {
 		return []int{warps, 1, 1}
 	}
-	rows, columns := max(int(shape[0])/side, 1), max(int(shape[1])/side, 1)
+	rows, columns := max(int(shape[0])/tile[0], 1), max(int(shape[1])/tile[1], 1)
 	switch {
 	case head:
 		return []int{warps, 1}

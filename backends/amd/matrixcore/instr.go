@@ -50,12 +50,15 @@ func (e Elem) is(c *chip.Chip, t ir.Type) bool {
 	return false
 }
 
-// Instr is an instruction: side×k times k×side.
+// Instr is an instruction: Side×K times K×Side. One of side 4 multiplies 4×4 blocks,
+// sixteen at a time; as many of them as there are blocks along K multiply 4×K by K×64,
+// each with one block of the operand of four rows, which all blocks of the other share.
 type Instr struct {
 	Name    string // of LLVM's intrinsic, after llvm.amdgcn.
 	A, B, C Elem
 	Side, K int
-	// PerLane is how many elements along K each lane holds of an operand.
+	// PerLane is how many elements along K each lane holds of an operand for one
+	// instruction.
 	PerLane int
 
 	first, last int // versions of the unit that have it
@@ -83,6 +86,10 @@ var mfma = []Instr{
 	{Name: "mfma.i32.16x16x64.i8", A: I8, B: I8, C: I32, Side: 16, K: 64, first: 4, last: 4},
 	{Name: "mfma.i32.16x16x32.i8", A: I8, B: I8, C: I32, Side: 16, K: 32, first: 3, last: 4},
 	{Name: "mfma.i32.16x16x16i8", A: I8, B: I8, C: I32, Side: 16, K: 16, first: 1, last: 2},
+	{Name: "mfma.f32.4x4x4f16", A: F16, B: F16, C: F32, Side: smallSide, K: 64, first: 1, last: 4},
+	{Name: "mfma.f32.4x4x4bf16.1k", A: BF16, B: BF16, C: F32, Side: smallSide, K: 64, first: 2, last: 4},
+	{Name: "mfma.f32.4x4x1f32", A: F32, B: F32, C: F32, Side: smallSide, K: 16, first: 1, last: 4},
+	{Name: "mfma.i32.4x4x4i8", A: I8, B: I8, C: I32, Side: smallSide, K: 64, first: 1, last: 4},
 	{Name: "mfma.f32.32x32x16.fp8.fp8", A: FP8, B: FP8, C: F32, Side: 32, K: 16, first: 3, last: 4},
 	{Name: "mfma.f32.16x16x32.fp8.fp8", A: FP8, B: FP8, C: F32, Side: 16, K: 32, first: 3, last: 4},
 	{Name: "mfma.f32.32x32x16.fp8.bf8", A: FP8, B: BF8, C: F32, Side: 32, K: 16, first: 3, last: 4},
@@ -92,6 +99,13 @@ var mfma = []Instr{
 	{Name: "mfma.f32.32x32x16.bf8.bf8", A: BF8, B: BF8, C: F32, Side: 32, K: 16, first: 3, last: 4},
 	{Name: "mfma.f32.16x16x32.bf8.bf8", A: BF8, B: BF8, C: F32, Side: 16, K: 32, first: 3, last: 4},
 }
+
+// smallSide and wideSide are the rows and columns, or the columns and rows, of a tile by
+// instructions of 4×4 blocks.
+const (
+	smallSide = 4
+	wideSide  = 64
+)
 
 // wmmaSide is the rows, columns and K of every instruction of RDNA.
 const wmmaSide = 16
@@ -130,6 +144,17 @@ func Instrs(c *chip.Chip) []Instr {
 // tf32 says that it may drop the last bits of f32.
 func (in *Instr) Takes(c *chip.Chip, a, b ir.Type, tf32 bool) bool {
 	return in.A.is(c, a) && in.B.is(c, b) && (in.A != XF32 || tf32)
+}
+
+// Shape is the rows and columns of a tile of a result of that many rows and columns.
+func (in *Instr) Shape(rows, cols int64) [2]int {
+	switch {
+	case in.Side != smallSide:
+		return [2]int{in.Side, in.Side}
+	case rows < cols:
+		return [2]int{smallSide, wideSide}
+	}
+	return [2]int{wideSide, smallSide}
 }
 
 // Transposed is the instruction with the types of A and B exchanged.

@@ -6,6 +6,7 @@ import (
 	"github.com/tritonc/tritonc/backends/amd/chip"
 	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/ir/text"
 	"github.com/tritonc/tritonc/core/layout"
 	"github.com/tritonc/tritonc/core/transform/ttgir/dots"
 )
@@ -15,14 +16,15 @@ type Unit struct {
 	dots.MultiplyAdd
 	// Chip is whose they are; nil: that of the module's target.
 	Chip *chip.Chip
-	// Side is the rows and columns of an instruction, 16 or 32; 0: by the dot's shape.
+	// Side is the rows and columns of an instruction of MFMA, 16 or 32, also where the
+	// dot has fewer; 0: by the dot's shape.
 	Side int
 	// KPack is how many instructions' elements along K a lane holds side by side, 1 or
 	// 2; 0 is 1.
 	KPack int
 }
 
-var _ dots.MatrixUnit = Unit{}
+var _ dots.Explainer = Unit{}
 
 // Check implements dots.MatrixUnit.
 func (Unit) Check(target string) error {
@@ -56,7 +58,7 @@ func (u Unit) instrFor(d dots.Dot) *Instr {
 	rank := len(shape)
 	m, n, k := shape[rank-2], shape[rank-1], ir.ShapeOf(d.A().Type())[rank-1]
 	tf32 := d.InputPrecision() == tt.PrecisionTF32
-	for _, side := range u.sides(c, min(m, n)) {
+	for _, side := range u.sides(c, m, n) {
 		for _, in := range Instrs(c) {
 			if in.Side == side && in.Takes(c, x, y, tf32) && k%int64(in.K) == 0 {
 				return &in
@@ -66,22 +68,54 @@ func (u Unit) instrFor(d dots.Dot) *Instr {
 	return nil
 }
 
-// sides are the sizes of instructions to look for, for a dot whose result has least rows
-// or columns: the largest that fit. Types without an instruction of that size may have a
+// sides are the sizes of instructions to look for, for a dot whose result has m rows and
+// n columns: the largest that fit. Types without an instruction of that size may have a
 // smaller one.
-func (u Unit) sides(c *chip.Chip, least int64) []int {
+func (u Unit) sides(c *chip.Chip, m, n int64) []int {
+	least := min(m, n)
 	switch {
 	case c.WMMA != 0 && least >= wmmaSide:
 		return []int{wmmaSide}
-	case c.WMMA != 0 || least < 16:
+	case c.WMMA != 0:
 		return nil
-	case u.Side != 0 && int64(u.Side) <= least:
-		return []int{u.Side}
+	case u.Side != 0:
+		return []int{u.Side, 16}
 	case least >= 32:
 		return []int{32, 16}
+	case least >= 16:
+		return []int{16}
+	case least >= smallSide && max(m, n) >= wideSide:
+		return []int{smallSide}
 	}
-	return []int{16}
+	return nil
 }
+
+// Explain implements dots.Explainer. The first words of each remark are Triton's.
+func (u Unit) Explain(d dots.Dot) []string {
+	c := u.chipOf(d)
+	x, y, _ := d.Elems()
+	if u.instrFor(d) == nil {
+		unit, shape := "MFMA", d.Shape()
+		if c.WMMA != 0 {
+			unit = "WMMA"
+		}
+		m, n, k := shape[len(shape)-2], shape[len(shape)-1], ir.ShapeOf(d.A().Type())[len(shape)-1]
+		return []string{
+			fmt.Sprintf("Unable to select %s intrinsic: %s has none for %d×%d×%d of %s and %s", unit, c.Name, m, n, k, elemName(x), elemName(y)),
+			"Attempting to map dot operation to FMA intrinsic.",
+		}
+	}
+	if u.Widen(d, x) == x && u.Widen(d, y) == y {
+		return nil
+	}
+	list := []string{"missing native support for fp8 variant on current architecture; emulated with fp16 so low performance"}
+	if c.FNUZFloat8 {
+		list = append(list, "for "+c.Name+" please use native supported fp8 variants, fp8e4b8 and fp8e5b16")
+	}
+	return list
+}
+
+func elemName(t ir.Type) string { return text.TypeString(nil, t) }
 
 // Form implements dots.MatrixUnit.
 func (u Unit) Form(d dots.Dot) *dots.Form {
@@ -90,14 +124,15 @@ func (u Unit) Form(d dots.Dot) *dots.Form {
 		return nil
 	}
 	head, tail := chained(d)
-	warps := spreadWarps(d, in.Side, head, tail)
+	tile := in.Shape(d.Shape()[len(d.Shape())-2], d.Shape()[len(d.Shape())-1])
+	warps := spreadWarps(d, tile, head, tail)
 	kWidth := in.PerLane
 	var result layout.Encoding
 	if c := u.chipOf(d); c.WMMA != 0 {
 		result = &layout.AMDWMMA{Version: c.WMMA, IsTranspose: true, WarpsPerCTA: warps, CGA: d.Cluster()}
 	} else {
 		e := &layout.AMDMFMA{
-			Version: c.MFMA, WarpsPerCTA: warps, InstrShape: []int{in.Side, in.Side, in.K}, IsTransposed: true, CGA: d.Cluster(),
+			Version: c.MFMA, WarpsPerCTA: warps, InstrShape: []int{tile[0], tile[1], in.K}, IsTransposed: tile[0] >= tile[1], CGA: d.Cluster(),
 		}
 		if in.C == F64 {
 			e.ElementBitWidth = 64
@@ -114,6 +149,8 @@ func (u Unit) Form(d dots.Dot) *dots.Form {
 		Result: result,
 		A:      &layout.DotOp{OpIdx: 0, Parent: result, KWidth: kWidth},
 		B:      &layout.DotOp{OpIdx: 1, Parent: result, KWidth: kWidth},
+
+		OneByOne: true,
 	}
 	if _, _, acc := d.Elems(); in.C == F32 && !F32.is(nil, acc) {
 		form.Elem = d.Op.Context().F32() // there is no narrower accumulator

@@ -74,9 +74,22 @@ type Form struct {
 	// attributes of d, which core/lower computes by lower.MatrixUnit. tt.dot takes
 	// tensors only, so a Form with an operand in shared memory must have it.
 	Make func(b *ir.Builder, d Dot, x, y, acc *ir.Value) *ir.Value
+	// OneByOne has an operand in registers widened as soon as it has its layout, instead
+	// of after both have theirs.
+	OneByOne bool
 	// Slow says what of the program makes the dot slower than it could be, for a warning
 	// each.
 	Slow []string
+}
+
+// Explainer is a MatrixUnit that says why it lacks an instruction for a dot.
+type Explainer interface {
+	MatrixUnit
+
+	// Explain returns a remark on each thing that keeps the unit from computing a dot as
+	// it is: types that are widened, or that there is no Form. Called by
+	// accelerate-matmul before Form.
+	Explain(d Dot) []string
 }
 
 // ScaledUnit is a MatrixUnit that multiplies block-scaled operands.

@@ -48,6 +48,11 @@ func NewAccelerateMatmul(unit dots.MatrixUnit) *pass.Pass {
 				if e := encoding.Get(d.Result().Type()); e == nil || tensors.IsMatrix(e) {
 					continue
 				}
+				if u, ok := unit.(dots.Explainer); ok {
+					for _, what := range u.Explain(d) {
+						r.Say(d.Op, "%s", what)
+					}
+				}
 				if f := unit.Form(d); f != nil {
 					a.accelerate(d, f)
 					r.Count("accelerated", 1)
@@ -79,15 +84,21 @@ func (a *accelerator) accelerate(d dots.Dot, f *dots.Form) {
 		acc = converted(b, acc, f.Elem)
 	}
 	widen := func(elem ir.Type) ir.Type { return a.unit.Widen(d, elem) }
-	x, y := a.operand(d.AUse(), f.A, widen), a.operand(d.BUse(), f.B, widen)
+	operand := func(u *ir.Use, e layout.Encoding) *ir.Value {
+		v := a.operand(u, e, widen)
+		if f.OneByOne {
+			v = converted(b, v, widen(ir.ElemOf(v.Type())))
+		}
+		return v
+	}
+	x, y := operand(d.AUse(), f.A), operand(d.BUse(), f.B)
 	var sum *ir.Value
 	if f.Make != nil {
 		sum = f.Make(b, d, x, y, acc)
 	} else {
 		sum = b.Create(tt.Dot, ir.State{Operands: []*ir.Value{x, y, acc}, Types: []ir.Type{acc.Type()}, Attrs: d.Op.Attrs()}).OneResult()
 	}
-	sum = converted(b, sum, t.Elem)
-	d.Op.ReplaceAllUsesWith(ttg.NewConvertLayout(b, sum, t.Encoding))
+	d.Op.ReplaceAllUsesWith(converted(b, ttg.NewConvertLayout(b, sum, t.Encoding), t.Elem))
 	d.Op.Erase()
 }
 
