@@ -1,7 +1,10 @@
 // Package buffers has the passes that make buffer accesses of accesses through tensors of
 // pointers: a base that all threads share, and offsets of 32 bits.
 //
-//	canonicalize_pointers.go  pointers as a base and one offset
+//	canonicalize_pointers.go  pointers as a base and an offset
+//	structured.go             the same across loops, conditions and branches
+//	reach.go                  which pointers point into arguments' buffers
+//	add_offset.go             what elements of an offset have in common
 //	narrow.go                 offsets of 64 bits in 32
 //	convert_buffer_ops.go     which accesses become amdg's, and which stay
 //

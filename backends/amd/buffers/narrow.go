@@ -32,7 +32,7 @@ func (n narrower) value(v *ir.Value) *ir.Value {
 }
 
 func (n narrower) made(v *ir.Value) *ir.Value {
-	t := offsetType(n.b, v.Type())
+	t := withElem(n.b.Context(), v.Type(), n.b.Context().I32())
 	op := v.Def()
 	if op == nil {
 		n.b.SetAfterValue(v)
