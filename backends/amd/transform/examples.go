@@ -24,4 +24,8 @@ var (
 	reorderInstructionsExample string
 	//go:embed testdata/tritonamdgpu-update-async-wait-count/example.txtar
 	updateAsyncWaitCountExample string
+	//go:embed testdata/tritonamdgpu-pipeline/example.txtar
+	pipelineExample string
+	//go:embed testdata/tritonamdgpu-schedule-loops/example.txtar
+	scheduleLoopsExample string
 )

@@ -6,6 +6,6 @@ import "github.com/tritonc/tritonc/core/pass"
 func Passes() []*pass.Pass {
 	return []*pass.Pass{
 		BlockPingpong, CoalesceAsyncCopy, HoistLayoutConversions, InThreadTranspose, InsertInstructionSchedHints, LowerInsertInstructionSchedHints, OptimizeDotOperands, OptimizeEpilogue,
-		ReorderInstructions, UpdateAsyncWaitCount,
+		Pipeline, ReorderInstructions, ScheduleLoops, UpdateAsyncWaitCount,
 	}
 }

@@ -86,8 +86,11 @@ func raiseTranspositions(r *pass.Run, fn *ir.Operation) {
 	}
 }
 
-// pipelinerPart marks loads that the pipeliner made for iterations before the first.
-const pipelinerPart = "amd.pipeliner_part"
+// pipelinerPart marks loads that the pipeliner made before a loop, as those of its prologue.
+const (
+	pipelinerPart = "amd.pipeliner_part"
+	prologue      = "prologue"
+)
 
 // raisePrologue moves the loads of a function's body that the pipeliner made, and what they
 // are computed of, up to where their pointer is defined, or to the last operation that they

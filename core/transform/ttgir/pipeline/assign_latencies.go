@@ -150,7 +150,9 @@ type loadFinder struct {
 	tables   bool      // whether loads of numbers count that addresses are computed from
 	info     *axisinfo.Result
 	loop     *ir.Operation
-	loads    []*ir.Operation // in the order of discovery
+	takes    func(load *ir.Operation) bool   // or nil: those that copiesWell takes
+	loads    []*ir.Operation                 // in the order of discovery
+	uses     map[*ir.Operation]*ir.Operation // what loads are for first; nil if nobody asks
 	level    map[*ir.Operation]int
 	excluded map[*ir.Operation]bool // needed at different levels
 	seen     map[*ir.Operation]bool
@@ -170,7 +172,7 @@ func (f *loadFinder) find(loop *ir.Operation, ofAll bool) {
 	for op := range loop.Body().Ops() {
 		if _, ok := accumulator(f.unit, op); ok || f.async != nil && f.async.Fills(op) {
 			f.seen = make(map[*ir.Operation]bool)
-			f.from(op, 0)
+			f.from(op, op, 0)
 		}
 	}
 	if !ofAll {
@@ -180,7 +182,7 @@ func (f *loadFinder) find(loop *ir.Operation, ofAll bool) {
 	// it is found as what another load's address comes from.
 	for op := loop.Body().Last().Prev(); op != nil; op = op.Prev() {
 		if !isLoad(op) {
-			f.from(op, 0)
+			f.from(op, op, 0)
 		}
 	}
 }
@@ -241,7 +243,8 @@ func accumulator(unit dots.MatrixUnit, op *ir.Operation) (*ir.Value, bool) {
 	return made.Acc, ok
 }
 
-func (f *loadFinder) from(op *ir.Operation, level int) {
+// from finds the loads that op is computed from, itself among them, on the way to use.
+func (f *loadFinder) from(op, use *ir.Operation, level int) {
 	if f.seen[op] || f.excluded[op] {
 		return
 	}
@@ -258,8 +261,12 @@ func (f *loadFinder) from(op *ir.Operation, level int) {
 		}
 		if !ok {
 			f.loads = append(f.loads, op)
+			if f.uses != nil {
+				f.uses[op] = use
+			}
 		}
 		f.level[op] = level
+		use = op
 		level++
 	}
 	acc, _ := accumulator(f.unit, op)
@@ -268,7 +275,7 @@ func (f *loadFinder) from(op *ir.Operation, level int) {
 			continue // the sum is carried from iteration to iteration
 		}
 		if d := v.Def(); d != nil && d.Block() == op.Block() {
-			f.from(d, level)
+			f.from(d, use, level)
 		}
 	}
 }
@@ -323,6 +330,9 @@ func copiesWell(unit dots.MatrixUnit, info *axisinfo.Result, load *ir.Operation)
 // copiesWell reports whether a load can become a copy, of the kinds that f looks for at
 // level.
 func (f *loadFinder) copiesWell(load *ir.Operation, level int) bool {
+	if f.takes != nil {
+		return f.takes(load)
+	}
 	if tensors.Type(load.OneResult()) == nil {
 		return (level == 0 || f.tables) && isWideScalar(load)
 	}

@@ -13,7 +13,8 @@
 // operations; schedule.go is the schedule as data. lowerloads.go makes copies of
 // loads, blockcopies.go asks the target for those through descriptors, asyncdots.go for
 // the latencies of its dots, descriptors.go has places for descriptors that loops make,
-// expandloop.go runs stages in different iterations, predicate.go switches off
+// expandloop.go runs stages in different iterations, drain.go ends the last ones after the
+// loop, staging.go is the schedule for targets with passes of their own, predicate.go switches off
 // what works for iterations that do not exist; carrybuffers.go rotates a pipelined
 // loop for prefetch.go.
 //

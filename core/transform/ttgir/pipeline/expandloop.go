@@ -13,7 +13,7 @@ import (
 )
 
 // expansion carries out the schedule of one loop: software pipelining without
-// an epilogue, but for the one of peel.go. With stages 0 … n, iteration t of the new loop executes stage k of
+// an epilogue, but for those of peel.go and drain.go. With stages 0 … n, iteration t of the new loop executes stage k of
 // iteration t+n-k of the old one, so the old iterations 0 … n-1 are begun before the loop,
 // and the loop's last iterations begin old iterations that do not exist; both are switched
 // off by predicates.
@@ -30,6 +30,11 @@ type expansion struct {
 	// blocks and unit made operations that only they can switch off; blocks may be nil.
 	blocks BlockCopies
 	unit   dots.MatrixUnit
+	// drains says that the last iterations end after the loop, which then needs no
+	// predicates.
+	drains bool
+	// also switches off what only the target knows how to; nil: nothing.
+	also Predicate
 
 	// versions are, for a value of the old loop, its values in the old iterations
 	// begun before the new loop, by iteration.
@@ -54,24 +59,31 @@ type versionKey struct {
 
 // expandLoop replaces the loop of s by its pipelined form.
 func expandLoop(b *ir.Builder, s *schedule, blocks BlockCopies, unit dots.MatrixUnit) {
+	(&expansion{b: b, s: s, blocks: blocks, unit: unit}).expand()
+}
+
+// expand replaces the loop by its pipelined form.
+func (e *expansion) expand() {
+	b, s := e.b, e.s
 	for op := range s.loop.Body().Ops() {
 		if op.Def().Has(ir.ConstantLike) { // in all stages
 			op.MoveBefore(s.loop)
 			delete(s.slots, op)
 		}
 	}
-	e := &expansion{
-		b: b, s: s, loop: s.loop, last: s.stages - 1, ops: s.inOrder(), blocks: blocks, unit: unit,
-		versions: make(map[*ir.Value][]*ir.Value), lives: make(map[*ir.Value]liveRange), carried: make(map[versionKey]int),
-	}
+	e.loop, e.last, e.ops = s.loop, s.stages-1, s.inOrder()
+	e.versions, e.lives, e.carried = make(map[*ir.Value][]*ir.Value), make(map[*ir.Value]liveRange), make(map[versionKey]int)
 	e.findCrossing()
 	b.At(e.loop)
 	e.prologue()
-	peels := e.peels()
-	n := e.kernel(peels)
-	results := n.Results()
-	if peels {
-		results = e.epilogue(n)
+	var results []*ir.Value
+	switch {
+	case e.drains:
+		results = e.drain(e.kernel(e.last))
+	case e.peels():
+		results = e.epilogue(e.kernel(1))
+	default:
+		results = e.kernel(0).Results()
 	}
 	for i, r := range e.loop.Results() {
 		r.ReplaceAllUsesWith(results[i])
@@ -142,6 +154,14 @@ func (e *expansion) stepped(base *ir.Value, n int) *ir.Value {
 	return arith.Binary(b, arith.AddI, base, arith.Binary(b, arith.MulI, step, arith.Int(b, step.Type(), int64(n))))
 }
 
+// scaled is step times n.
+func scaled(b *ir.Builder, step *ir.Value, n int) *ir.Value {
+	if n == 1 {
+		return step
+	}
+	return arith.Binary(b, arith.MulI, step, arith.Int(b, step.Type(), int64(n)))
+}
+
 // prologue begins the old iterations 0 … last-1.
 func (e *expansion) prologue() {
 	b, loop := e.b, e.loop
@@ -178,15 +198,15 @@ func (e *expansion) prologue() {
 			b.Loc = op.Loc()
 			b.Insert(n)
 			at := b.Save()
-			predicate(b, n, predicates[iter], e.blocks, e.unit)
+			results := e.predicated(n, predicates[iter], Prologue)
 			b.Restore(at)
 			for k, r := range op.Results() {
-				e.setVersion(r, n.Result(k), iter)
+				e.setVersion(r, results[k], iter)
 				for j, v := range yield.Operands() {
 					if v != r {
 						continue
 					}
-					is, arg := n.Result(k), scf.IterArgs(loop)[j]
+					is, arg := results[k], scf.IterArgs(loop)[j]
 					if loop.Result(j).HasUses() {
 						// After the loop the value of the last iteration that there
 						// was is used.
@@ -209,8 +229,20 @@ func (e *expansion) selected(pred, is, was *ir.Value) *ir.Value {
 	return arith.NewSelect(e.b, pred, is, was)
 }
 
-// kernel makes the new loop, without its last iteration if that is peeled.
-func (e *expansion) kernel(peeled bool) *ir.Operation {
+// predicated lets op, which the builder made last, do nothing where pred is false, and
+// returns the values in place of its results.
+func (e *expansion) predicated(op *ir.Operation, pred *ir.Value, part Part) []*ir.Value {
+	if e.also != nil {
+		if results, ok := e.also(e.b, op, pred, part); ok {
+			return results
+		}
+	}
+	predicate(e.b, op, pred, e.blocks, e.unit)
+	return op.Results()
+}
+
+// kernel makes the new loop, without so many of its last iterations.
+func (e *expansion) kernel(peeled int) *ir.Operation {
 	b, loop := e.b, e.loop
 	var inits []*ir.Value
 	for i, v := range forloop.Yield(loop).Operands() {
@@ -228,8 +260,8 @@ func (e *expansion) kernel(peeled bool) *ir.Operation {
 		}
 	}
 	end := scf.UpperBound(loop)
-	if peeled {
-		end = arith.Binary(b, arith.SubI, end, scf.Step(loop))
+	if peeled > 0 {
+		end = arith.Binary(b, arith.SubI, end, scaled(b, scf.Step(loop), peeled))
 	}
 	n := scf.NewFor(b, scf.LowerBound(loop), end, scf.Step(loop), inits...)
 	for _, a := range loop.Attrs() {
@@ -241,14 +273,17 @@ func (e *expansion) kernel(peeled bool) *ir.Operation {
 	for i, a := range scf.IterArgs(loop) {
 		m.Map(a, scf.IterArgs(n)[i])
 	}
-	predicates := make([]*ir.Value, e.last)
+	predicates := make([]*ir.Value, e.last) // none where it drains
 	for i := range predicates {
+		if e.drains {
+			break
+		}
 		step := scf.Step(loop)
 		if loop.HasAttr(tt.KeepPredicateStageAttr) {
 			predicates[i] = ttg.NewPredicateStage(b, scf.InductionVar(n), scf.UpperBound(loop), step, e.last, i)
 			continue
 		}
-		if peeled && i == e.last-1 {
+		if peeled > 0 && i == e.last-1 {
 			predicates[i] = arith.NewConstant(b, b.Context().BoolAttr(true)) // there is another iteration
 			continue
 		}
@@ -309,9 +344,11 @@ func (e *expansion) clone(op, n *ir.Operation, m *ir.Mapping, predicates []*ir.V
 		m.Map(u.v, u.is)
 	}
 	b.Insert(c)
-	if stage == e.last {
+	switch {
+	case e.drains:
+	case stage == e.last:
 		e.made = append(e.made, c)
-	} else {
+	default:
 		at := b.Save()
 		predicate(b, c, predicates[stage], e.blocks, e.unit)
 		b.Restore(at)
@@ -324,7 +361,7 @@ func (e *expansion) yield(n *ir.Operation, m *ir.Mapping, predicates []*ir.Value
 	var values []*ir.Value
 	for i, v := range forloop.Yield(e.loop).Operands() {
 		is := m.Lookup(v)
-		if d := v.Def(); d != nil && e.s.has(d) && e.stage(d) < e.last && e.loop.Result(i).HasUses() {
+		if d := v.Def(); d != nil && e.s.has(d) && e.stage(d) < e.last && e.loop.Result(i).HasUses() && !e.drains {
 			is = e.selected(predicates[e.stage(d)], is, scf.IterArgs(n)[i])
 		}
 		values = append(values, is)

@@ -147,6 +147,17 @@ func (s *schedule) keepsMemoryOrder() bool {
 // that run ahead can be switched off and do not overtake others, and no value is
 // used before it is computed.
 func (s *schedule) isExecutable(blocks BlockCopies, unit dots.MatrixUnit) bool {
+	for op := range s.loop.Body().Ops() {
+		if at, ok := s.slots[op]; ok && at.stage < s.stages-1 && !op.IsTerminator() && !op.Def().Has(ir.ConstantLike) && !canPredicate(op, blocks, unit) {
+			return false
+		}
+	}
+	return s.isOrdered(unit)
+}
+
+// isOrdered reports whether every operation of the body has a place, none overtakes another
+// of those that access memory, and no value is used before it is computed.
+func (s *schedule) isOrdered(unit dots.MatrixUnit) bool {
 	position := make(map[*ir.Operation]int)
 	for i, op := range s.inOrder() {
 		position[op] = i
@@ -156,7 +167,7 @@ func (s *schedule) isExecutable(blocks BlockCopies, unit dots.MatrixUnit) bool {
 			continue
 		}
 		at, ok := s.slots[op]
-		if !ok || at.stage < s.stages-1 && !canPredicate(op, blocks, unit) {
+		if !ok {
 			return false
 		}
 		for _, v := range nestedOperands(op) {

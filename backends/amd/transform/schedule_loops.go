@@ -1,0 +1,135 @@
+package transform
+
+import (
+	"github.com/tritonc/tritonc/backends/amd/chip"
+	"github.com/tritonc/tritonc/core/analysis/axisinfo"
+	"github.com/tritonc/tritonc/core/dialect/tt"
+	"github.com/tritonc/tritonc/core/dialect/ttg"
+	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/pass"
+	"github.com/tritonc/tritonc/core/transform/facts"
+	"github.com/tritonc/tritonc/core/transform/ttgir/forloop"
+	"github.com/tritonc/tritonc/core/transform/ttgir/pipeline"
+	"github.com/tritonc/tritonc/core/transform/ttgir/tensors"
+)
+
+// ScheduleLoops places the loads of loops that dots need in early stages, and what they are
+// for in the last one. Where the loop has a number of stages of its own, the loads count that
+// anything needs. Loads of addresses come stages before those at these addresses.
+//
+// A loop of four stages around two dots, the second of which needs the first, gets another
+// schedule: each dot is computed while the other's operands come, and what is between the
+// dots is divided between the iterations, so that it runs beside a dot.
+//
+// Nothing moves here; tritonamdgpu-pipeline places the rest and carries the schedule out.
+var ScheduleLoops = &pass.Pass{
+	Name:    "tritonamdgpu-schedule-loops",
+	Doc:     "assign the loads of loops, and the dots that need them, to stages",
+	Options: []pass.Option{{Name: "num_stages", Doc: "iterations of a loop in flight, unless the loop says", Default: 2}},
+	Example: scheduleLoopsExample,
+	Before:  []*pass.Fact{facts.Layouts},
+	Breaks:  []*pass.Fact{facts.NoSchedule},
+	Run: func(r *pass.Run) error {
+		c := chip.Of(r.Module.StringAttr(ttg.TargetAttr))
+		b := ir.NewBuilder(r.Module.Context())
+		var info *axisinfo.Result
+		for _, loop := range forloop.All(r.Module) {
+			stages, _ := pipeline.StagesOf(loop, r.Int("num_stages"))
+			if stages > pass.MaxStages {
+				return pass.OverLimit(loop.Loc(), "what more stages hold does not fit in LDS", "the loop has num_stages %d; it may have %d", stages, pass.MaxStages)
+			}
+			if stages < 2 || !pipeline.CanPipeline(loop) {
+				continue
+			}
+			if info == nil {
+				info = axisinfo.Analyze(r.Module)
+			}
+			loads := neededLoads(info, c, loop, stages)
+			if len(loads) == 0 {
+				continue
+			}
+			for _, l := range loads {
+				if bypass(b, l) {
+					r.Count("bypasses", 1)
+				}
+			}
+			if first, second := chainedDots(loop, stages, loads); first != nil {
+				scheduleChained(loop, first, second, loads).Write()
+			} else {
+				scheduleByLevel(loop, stages, loads).Write()
+			}
+			r.Count("scheduled", 1)
+		}
+		return nil
+	},
+}
+
+// narrowestCopy is the number of bytes that a thread loads at once at least, for a load to
+// be worth its registers.
+const narrowestCopy = 4
+
+// neededLoads are the loads that start early in loop. On chips whose LDS takes single bytes
+// of a copy, and on RDNA, narrow ones count, too: those of scales.
+func neededLoads(info *axisinfo.Result, c *chip.Chip, loop *ir.Operation, stages int) []pipeline.NeededLoad {
+	narrow := c != nil && (c == &chip.GFX950 || c.WMMA != 0)
+	_, own := pipeline.StagesOf(loop, stages)
+	return pipeline.NeededLoads(loop, own, stages-2, func(load *ir.Operation) bool {
+		if !load.Is(tt.Load) || tt.IsBlockPtr(tt.AsLoad(load).Ptr().Type()) || !oneBuffer(load) {
+			return false
+		}
+		if tensors.Type(load.OneResult()) == nil {
+			return narrow || axisinfo.ElemBytes(load.OneResult().Type()) >= narrowestCopy
+		}
+		return narrow || pipeline.AccessBytes(info, load) >= narrowestCopy
+	})
+}
+
+// oneBuffer reports whether all buffers that are filled from load have one layout.
+func oneBuffer(load *ir.Operation) bool {
+	var enc ir.Attribute
+	for u := range load.OneResult().Users() {
+		if !u.Is(ttg.LocalAlloc) {
+			continue
+		}
+		e := u.OneResult().Type().(*ttg.MemDescType).Encoding
+		if enc != nil && e != enc {
+			return false
+		}
+		enc = e
+	}
+	return true
+}
+
+// deepestLevel is the highest level of the loads.
+func deepestLevel(loads []pipeline.NeededLoad) int {
+	deepest := 0
+	for _, l := range loads {
+		deepest = max(deepest, l.Level)
+	}
+	return deepest
+}
+
+// Clusters of an iteration of a loop that is scheduled by levels.
+const (
+	clusterWait    = iota // for the copies that this iteration reads
+	clusterCompute        // loads, reads of LDS, dots and what is between them
+	clusterStore          // of what was loaded to LDS
+	clusterWaitAtEnd
+	levelClusters
+)
+
+// scheduleByLevel spreads the levels of loads over the stages before the last.
+func scheduleByLevel(loop *ir.Operation, stages int, loads []pipeline.NeededLoad) pipeline.Staging {
+	deepest := deepestLevel(loads)
+	between := (stages - 2 + deepest) / (deepest + 1) // stages from one level to the next
+	s := pipeline.NewStaging(loop, stages, levelClusters)
+	for _, l := range loads {
+		if !l.Use.Is(tt.Load) {
+			s.Place(l.Use, stages-1, clusterCompute)
+		}
+	}
+	for _, l := range loads {
+		s.Place(l.Load, (deepest-l.Level)*between, clusterCompute)
+	}
+	return s
+}
