@@ -105,6 +105,7 @@ func ttgirRows(a arch, o options) []pass.Row {
 			{Name: "matrix-instruction-size", Value: o.MatrixInstrDim}, {Name: "kPack", Value: o.KPack},
 		}},
 		{Pass: layouts.RemoveConversions, Why: "removes what accelerate-matmul put around each dot"},
+		{Pass: transform.OptimizeEpilogue, Why: "before conversions of results are moved"},
 		{Pass: optimizeOperands, Why: "operands are transposed while they pass through LDS"},
 		{Pass: loops.LoopAwareCSE, Why: "values that differed in layout only are equal now"},
 		{Pass: loops.SplitOffsets, Why: "the uniform part can be hoisted"},
