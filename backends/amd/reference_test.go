@@ -24,7 +24,7 @@ var refused = map[string]struct{ message, why string }{
 // TestReference compiles every reference kernel to a code object.
 func TestReference(t *testing.T) {
 	needTools(t)
-	for _, chip := range []string{"gfx942", "gfx1100"} {
+	for _, chip := range []string{"gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1200"} {
 		t.Run(chip, func(t *testing.T) {
 			list := refkernels.Jobs(t, kernelDir)
 			var count, large atomic.Int32
