@@ -22,6 +22,7 @@ func TestAMD(t *testing.T) {
 			t.Run("layer norm forward", TestLayerNormForward)
 			t.Run("layer norm", TestLayerNormBackward)
 			t.Run("matmul", TestMatmul)
+			t.Run("matmul of strides", TestMatmulStrides)
 			t.Run("matmul of descriptors", TestMatmulDescriptors)
 			t.Run("attention", TestFlashAttention)
 			t.Run("row minimum", TestRowMinSplit)
