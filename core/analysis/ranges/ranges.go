@@ -5,6 +5,7 @@ import (
 	"math/bits"
 
 	"github.com/tritonc/tritonc/core/dialect/arith"
+	"github.com/tritonc/tritonc/core/dialect/cf"
 	"github.com/tritonc/tritonc/core/dialect/llvm"
 	"github.com/tritonc/tritonc/core/dialect/scf"
 	"github.com/tritonc/tritonc/core/dialect/tt"
@@ -29,9 +30,13 @@ type assumption struct {
 	with *ir.Value
 }
 
-// Analyze collects what functions of a module assume.
-func Analyze(root *ir.Operation) *Result {
+// Analyze collects what functions of a module assume. The results of views, operations of
+// a target, have elements of their operands.
+func Analyze(root *ir.Operation, views ...*ir.OpDef) *Result {
 	r := &Result{known: map[*ir.Value]Range{}, open: map[*ir.Value]bool{}, assumed: map[*ir.Value][]assumption{}, rules: rules()}
+	for _, v := range views {
+		r.rules[v] = elements
+	}
 	ir.Walk(root, func(op *ir.Operation) ir.WalkResult {
 		if !op.Is(tt.Func) {
 			return ir.Advance
@@ -57,8 +62,16 @@ func (r *Result) assume(cond *ir.Value) {
 		r.assume(both.Rhs())
 	case cond.DefIs(arith.CmpI):
 		c := arith.AsCmpI(cond.Def())
-		r.assumed[c.Lhs()] = append(r.assumed[c.Lhs()], assumption{c.Predicate(), c.Rhs()})
-		r.assumed[c.Rhs()] = append(r.assumed[c.Rhs()], assumption{mirrored(c.Predicate()), c.Lhs()})
+		r.assumeOf(c.Lhs(), c.Predicate(), c.Rhs())
+		r.assumeOf(c.Rhs(), mirrored(c.Predicate()), c.Lhs())
+	}
+}
+
+// assumeOf notes that v compares so with another. Nothing more can be known of a constant,
+// and to look for it would find the other value on the way to itself.
+func (r *Result) assumeOf(v *ir.Value, pred int64, with *ir.Value) {
+	if _, ok := arith.ConstantInt(v); !ok {
+		r.assumed[v] = append(r.assumed[v], assumption{pred, with})
 	}
 }
 
@@ -154,6 +167,8 @@ func (r *Result) computed(v *ir.Value) Range {
 	switch op.Def() {
 	case scf.For:
 		return r.carried(op, v.Index())
+	case scf.While:
+		return r.Of(scf.AsCondition(scf.AsWhile(op).Before().First().Terminator()).ArgsAt(v.Index()))
 	case scf.If:
 		x := Range{math.MaxInt64, math.MinInt64}
 		for _, region := range op.Regions() {
@@ -173,8 +188,13 @@ func (r *Result) computed(v *ir.Value) Range {
 // argument is the range of an argument of a block.
 func (r *Result) argument(v *ir.Value) Range {
 	loop := v.Block().Parent()
-	if loop == nil || !loop.Is(scf.For) {
+	switch {
+	case loop == nil:
 		return full(v.Type())
+	case loop.Is(scf.While):
+		return r.tested(loop, v)
+	case !loop.Is(scf.For):
+		return r.branched(v)
 	}
 	if v != scf.InductionVar(loop) {
 		return r.carried(loop, scf.CarriedIndex(v))
@@ -184,6 +204,31 @@ func (r *Result) argument(v *ir.Value) Range {
 		return full(v.Type())
 	}
 	return Range{lower.Low, max(lower.Low, upper.High-1)}
+}
+
+// tested is the range of an argument of a block of a loop with a test.
+func (r *Result) tested(op *ir.Operation, v *ir.Value) Range {
+	loop := scf.AsWhile(op)
+	before, after := loop.Before().First(), loop.After().First()
+	if v.Block() == after {
+		return r.Of(scf.AsCondition(before.Terminator()).ArgsAt(v.Index()))
+	}
+	return r.Of(loop.InitsAt(v.Index())).union(r.Of(after.Terminator().Operand(v.Index())))
+}
+
+// branched is the range of an argument that branches give values.
+func (r *Result) branched(v *ir.Value) Range {
+	x, any := Range{math.MaxInt64, math.MinInt64}, false
+	for t, way := range v.Block().Predecessors() {
+		if !t.Is(cf.Br) && !t.Is(cf.CondBr) {
+			return full(v.Type())
+		}
+		x, any = x.union(r.Of(cf.SuccessorArgs(t, way)[v.Index()])), true
+	}
+	if !any {
+		return full(v.Type())
+	}
+	return x
 }
 
 // carried is the range of what a loop carries, before, between and after iterations.

@@ -76,6 +76,8 @@ func TestRules(t *testing.T) {
 		{"steps without end", "%v = scf.for %i = %c0 to %n step %c1 iter_args(%a = %c1) -> (i32) : i32 {\n%s = arith.addi %a, %c5 : i32\nscf.yield %s : i32\n}", whole},
 		{"carried", "%v = scf.for %i = %c0 to %n step %c1 iter_args(%a = %c1) -> (i32) : i32 {\n%s = arith.muli %a, %c5 : i32\n%w = arith.remui %s, %c8 : i32\n%x = arith.andi %w, %c5 : i32\nscf.yield %x : i32\n}", ranges.Range{Low: 0, High: 5}},
 		{"unchanged", small + "%v = scf.for %i = %c0 to %k step %c1 iter_args(%a = %n) -> (i32) : i32 {\nscf.yield %a : i32\n}", ranges.Range{Low: -3, High: 7}},
+		{"assumed of several", "%g = arith.cmpi sge, %n, %c0 : i32\nllvm.intr.assume %g : i1\n%h = arith.cmpi sge, %k, %c0 : i32\nllvm.intr.assume %h : i1\n%v = arith.minsi %n, %k : i32", ranges.Range{Low: 0, High: greatest}},
+		{"tested", small + "%v = scf.while (%a = %n) : (i32) -> i32 {\n%m = arith.minsi %a, %c5 : i32\nscf.condition(%b) %m : i32\n} do {\n^bb0(%a: i32):\nscf.yield %c8 : i32\n}", ranges.Range{Low: -3, High: 5}},
 		{"two that swap", "%v, %o = scf.for %i = %c0 to %k step %c1 iter_args(%a = %c1, %d = %c8) -> (i32, i32) : i32 {\nscf.yield %d, %a : i32, i32\n}", whole},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -83,6 +85,20 @@ func TestRules(t *testing.T) {
 				t.Errorf("%+v, want %+v", got, c.want)
 			}
 		})
+	}
+}
+
+// TestBranches: arguments of blocks are what branches give them.
+func TestBranches(t *testing.T) {
+	ops := consts + `cf.cond_br %b, ^bb1(%c5, %c8 : i32, i32), ^bb1(%c1, %m3 : i32, i32)
+^bb1(%x: i32, %y: i32):
+  cf.br ^bb2(%c0, %y : i32, i32)
+^bb2(%z: i32, %w: i32):
+  cf.cond_br %b, ^bb2(%x, %w : i32, i32), ^bb3
+^bb3:
+  %v = arith.addi %x, %z : i32`
+	if got := last(t, ops, "i32"); got != (ranges.Range{Low: 1, High: 10}) {
+		t.Errorf("%+v", got)
 	}
 }
 
