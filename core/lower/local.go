@@ -238,51 +238,73 @@ func (e *emitter) memDescView(op *ir.Operation) error {
 
 // asyncCopy starts the copies of a thread's elements.
 func (e *emitter) asyncCopy(op ttg.AsyncCopyOp) error {
-	src, dst := op.Src(), op.Result()
-	ptrs, ok := src.Type().(*ir.TensorType)
+	in := e.value(op.Src())
+	err := e.copies(&copying{
+		op: op.Op, dst: op.Result(), where: op.Src(), mask: op.Mask(), other: op.Other(), contiguity: op.Contiguity(),
+		width: func(l *tensorLayout, bits int) int { return e.vectorWidth(op.Src(), op.Mask(), l, bits) },
+		from:  Access{Cache: op.Cache(), Evict: op.Evict()},
+		start: func(c *Copy, r int) error {
+			c.From.Ptr, c.From.Offset = llir.SplitPtr(in[r])
+			return e.m.caps.Copies.CopyAsync(e.b, c)
+		},
+	})
+	e.set(op.Token(), nil)
+	return err
+}
+
+// copying is a copy of the elements of a tensor to a buffer; its fields are as those of
+// loading.
+type copying struct {
+	op                      *ir.Operation
+	dst, where, mask, other *ir.Value
+	// contiguity is how many neighbours the user says that there are.
+	contiguity int64
+	width      func(l *tensorLayout, bits int) int
+	from       Access // how memory is read
+	// start copies the elements of the registers from r on.
+	start func(c *Copy, r int) error
+}
+
+func (e *emitter) copies(t *copying) error {
+	places, ok := t.where.Type().(*ir.TensorType)
 	if !ok {
 		return fmt.Errorf("needs a tensor of pointers")
 	}
-	buf := e.buffer(dst)
-	m := memDesc(dst)
-	p, err := e.planShared(op.Op.Context().Tensor(ptrs.Shape, m.Elem, ptrs.Encoding), m, buf)
+	buf := e.buffer(t.dst)
+	m := memDesc(t.dst)
+	p, err := e.planShared(t.op.Context().Tensor(places.Shape, m.Elem, places.Encoding), m, buf)
 	if err != nil {
 		return err
 	}
-	mask := op.Mask()
-	contiguity := int(op.Contiguity())
-	if blocked, ok := encoding.Get(ptrs).(*layout.Blocked); ok {
+	contiguity := int(t.contiguity)
+	if blocked, ok := encoding.Get(places).(*layout.Blocked); ok {
 		// It is of the pointers, and a thread's elements may be neighbours in the
 		// buffer along another dimension than their pointers'.
 		contiguity = min(contiguity, blocked.SizePerThread[blocked.Order[0]])
 	}
-	vec := max(e.vectorWidth(src, mask, p.tensor, 8*p.size), contiguity)
-	p.vec = min(p.vec, vec, neighbours(p.offs))
+	p.vec = min(p.vec, max(t.width(p.tensor, 8*p.size), contiguity), neighbours(p.offs))
 	var masks, others []llir.Value
-	if mask != nil {
-		masks = spread(e.value(mask), p.tensor.regs)
+	if t.mask != nil {
+		masks = spread(e.value(t.mask), p.tensor.regs)
 	}
-	if o := op.Other(); o != nil {
-		others = spread(e.value(o), p.tensor.regs)
+	if t.other != nil {
+		others = spread(e.value(t.other), p.tensor.regs)
 	}
 	owner := e.firstReplica(p.tensor)
-	in := e.value(src)
-	from := Access{Elem: p.elem, Count: p.vec, Cache: op.Cache(), Evict: op.Evict()}
 	e.sharedAccesses(p, buf.ptr, 0, func(a *Access, regs []int) {
 		if err != nil {
 			return
 		}
-		c := Copy{From: from, To: a.Ptr, ToOffset: a.Offset, Owner: owner, Crowded: e.m.crowded}
-		c.From.Ptr, c.From.Offset = llir.SplitPtr(in[regs[0]])
+		c := Copy{From: t.from, To: a.Ptr, ToOffset: a.Offset, Owner: owner, Crowded: e.m.crowded}
+		c.From.Elem, c.From.Count = p.elem, p.vec
 		c.From.Mask = pickReg(masks, regs[0])
 		if c.From.Mask != nil && others != nil {
 			for _, r := range regs {
 				c.From.Other = append(c.From.Other, others[r])
 			}
 		}
-		err = e.m.caps.Copies.CopyAsync(e.b, &c)
+		err = t.start(&c, regs[0])
 	})
-	e.set(op.Token(), nil)
 	return err
 }
 

@@ -56,6 +56,27 @@ func (s *Site) Store(value *ir.Value, at Place, store func(a *Access, offset lli
 	return err
 }
 
+// Copy puts the elements at a place into a buffer, those of other, where that is not nil, or
+// zeros in the place of masked ones; contiguity is how many neighbours the user says that
+// there are. Each call of load reads neighbours, as in Load, which are stored at once.
+func (s *Site) Copy(token, buffer *ir.Value, at Place, other *ir.Value, contiguity int64, load func(a *Access, offset llir.Value) ([]llir.Value, error)) error {
+	offsets, err := s.offsets(at)
+	if err != nil {
+		return err
+	}
+	s.e.set(token, nil)
+	return s.e.copies(&copying{
+		op: s.op, dst: buffer, where: at.Offsets, mask: at.Mask, other: other, contiguity: contiguity, width: s.placeWidth(at),
+		start: func(c *Copy, r int) error {
+			vals, err := load(&c.From, offsets[r])
+			if err == nil {
+				s.e.m.caps.Memory.StoreShared(s.B, &Access{Ptr: c.To, Offset: c.ToOffset, Elem: c.From.Elem, Count: c.From.Count, Mask: c.Owner}, vals)
+			}
+			return err
+		},
+	})
+}
+
 // Atomic gives result the old values of the elements at a place, where an atomic does
 // something to each of them once; values are the operands, and with compare it compares.
 // Each call of do makes one access, of neighbours that are no more than width: a.Ptr is

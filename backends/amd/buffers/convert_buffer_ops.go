@@ -12,6 +12,7 @@ import (
 	"github.com/tritonc/tritonc/core/dialect/ttg"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/pass"
+	"github.com/tritonc/tritonc/core/transform/std"
 )
 
 // Options of ConvertBufferOps.
@@ -20,7 +21,8 @@ const (
 	optionAnalyze = "analyze-small-tensor-ofst"
 )
 
-// ConvertBufferOps makes amdg's buffer operations of loads, stores and atomics through
+// ConvertBufferOps makes amdg's buffer operations of loads, stores, atomics and copies to LDS
+// through
 //
 //	tt.addptr (tt.splat %base), %offsets : tensor<…xi32>
 //
@@ -37,23 +39,46 @@ var ConvertBufferOps = &pass.Pass{
 	},
 	Run: func(r *pass.Run) error {
 		c := &converter{
-			b: ir.NewBuilder(r.Module.Context()), ranges: ranges.Analyze(r.Module), axis: axisinfo.Analyze(r.Module),
+			b: ir.NewBuilder(r.Module.Context()), ranges: ranges.Analyze(r.Module, views()...), axis: axisinfo.Analyze(r.Module),
 			chip: chipFor(r.Module, r.Text(optionArch)), analyze: r.Bool(optionAnalyze),
 		}
 		var all []*ir.Operation
 		ir.Walk(r.Module, func(op *ir.Operation) ir.WalkResult {
-			if op.Is(tt.Load) || op.Is(tt.Store) || op.Is(tt.AtomicRMW) {
+			if address(op) != nil {
 				all = append(all, op)
 			}
 			return ir.Advance
 		})
 		for _, op := range all {
-			if base, offsets := c.parts(tt.Address(op)); base != nil && c.fits(base, offsets) && c.convert(op, base, offsets) {
+			if base, offsets := c.parts(address(op)); base != nil && c.fits(base, offsets) && c.convert(op, base, offsets) {
 				r.Count("converted", 1)
 			}
 		}
+		ir.Walk(r.Module, func(op *ir.Operation) ir.WalkResult {
+			if !op.Is(tt.Func) {
+				return ir.Advance
+			}
+			std.JoinEqualBlocks(tt.AsFunc(op).Body())
+			return ir.Skip
+		})
 		return nil
 	},
+}
+
+// views are operations of the dialect that make tensors of elements of others.
+func views() []*ir.OpDef {
+	return []*ir.OpDef{amdg.Dialect().Op("amdg.extract_slice"), amdg.Dialect().Op("amdg.concat")}
+}
+
+// address is what an access that may be converted goes through; nil for others.
+func address(op *ir.Operation) *ir.Value {
+	switch op.Def() {
+	case tt.Load, tt.Store, tt.AtomicRMW, tt.AtomicCAS:
+		return tt.Address(op)
+	case ttg.AsyncCopy:
+		return ttg.AsAsyncCopy(op).Src()
+	}
+	return nil
 }
 
 // chipFor is the chip of a name, or of the module's target where that is empty; nil for
@@ -110,25 +135,65 @@ func (c *converter) convert(op *ir.Operation, base, offsets *ir.Value) bool {
 		if v.IsVolatile() {
 			return false
 		}
-		load := amdg.AsBufferLoad(c.create("amdg.buffer_load", v.Result().Type(), []*ir.Value{base, offsets}, stride, v.Mask(), v.Other()))
+		load := amdg.AsBufferLoad(c.create("amdg.buffer_load", v.Result().Type(), []*ir.Value{base, offsets}, stride, notAll(v.Mask()), notZero(v.Other())))
 		load.SetCache(v.Cache())
 		v.Result().ReplaceAllUsesWith(load.Result())
 	case tt.Store:
 		v := tt.AsStore(op)
-		amdg.AsBufferStore(c.create("amdg.buffer_store", nil, []*ir.Value{v.Value(), base, offsets}, stride, v.Mask())).SetCache(v.Cache())
+		amdg.AsBufferStore(c.create("amdg.buffer_store", nil, []*ir.Value{v.Value(), base, offsets}, stride, notAll(v.Mask()))).SetCache(v.Cache())
 	case tt.AtomicRMW:
 		v := tt.AsAtomicRMW(op)
 		if !c.takesAtomic(v) {
 			return false
 		}
-		atomic := amdg.AsBufferAtomicRmw(c.create("amdg.buffer_atomic_rmw", v.Result().Type(), []*ir.Value{base, offsets, v.Val()}, stride, v.Mask()))
+		atomic := amdg.AsBufferAtomicRmw(c.create("amdg.buffer_atomic_rmw", v.Result().Type(), []*ir.Value{base, offsets, v.Val()}, stride, notAll(v.Mask())))
 		atomic.SetAtomicRmwOp(v.AtomicRmwOp())
 		atomic.SetSem(v.Sem())
 		atomic.SetScope(v.Scope())
 		v.Result().ReplaceAllUsesWith(atomic.Result())
+	case tt.AtomicCAS:
+		v := tt.AsAtomicCAS(op)
+		if width := ir.BitWidth(ir.ElemOf(v.Val().Type())); !c.hasAtomics(v.Scope()) || width != 32 && width != 64 {
+			return false
+		}
+		s := ir.State{Operands: []*ir.Value{base, offsets, v.Cmp(), v.Val()}, Types: []ir.Type{v.Result().Type()}}
+		if stride != nil {
+			s.Operands = append(s.Operands, stride)
+		}
+		atomic := amdg.AsBufferAtomicCas(c.b.Create(amdg.Dialect().Op("amdg.buffer_atomic_cas"), s))
+		atomic.SetSem(v.Sem())
+		atomic.SetScope(v.Scope())
+		v.Result().ReplaceAllUsesWith(atomic.Result())
+	case ttg.AsyncCopy:
+		v := ttg.AsAsyncCopy(op)
+		if c.chip == nil || c.chip.MFMA < 3 || v.IsVolatile() {
+			return false
+		}
+		load := amdg.AsBufferLoadToLocal(c.create("amdg.buffer_load_to_local", v.Token().Type(), []*ir.Value{v.Result(), base, offsets}, notAll(v.Mask()), notZero(v.Other()), stride))
+		load.SetCache(v.Cache())
+		load.SetContiguity(v.Contiguity())
+		v.Token().ReplaceAllUsesWith(load.Token())
 	}
 	op.Erase()
 	return true
+}
+
+// notAll is a mask, but for one that leaves nothing out.
+func notAll(mask *ir.Value) *ir.Value {
+	if mask != nil {
+		if v, ok := arith.ConstantInt(mask); ok && v != 0 {
+			return nil
+		}
+	}
+	return mask
+}
+
+// notZero is what masked elements are, but for zeros, which a load gives by itself.
+func notZero(other *ir.Value) *ir.Value {
+	if other == nil || arith.IsZero(scalarOf(other)) {
+		return nil
+	}
+	return other
 }
 
 // create makes an operation of the dialect with a result, unless that is nil; operands
@@ -152,10 +217,16 @@ func (c *converter) create(name string, result ir.Type, operands []*ir.Value, op
 	return c.b.Create(amdg.Dialect().Op(name), s)
 }
 
+// hasAtomics reports whether the chip has atomics of that scope among the buffer
+// instructions that are used.
+func (c *converter) hasAtomics(scope int64) bool {
+	return c.chip != nil && c.chip.MFMA >= 3 && scope != tt.ScopeSystem
+}
+
 // takesAtomic reports whether buffer instructions of CDNA 3 and 4 do an atomic: of 32 and
 // 64 bits within the device, and sums of two neighbours of 16 bits.
 func (c *converter) takesAtomic(v tt.AtomicRMWOp) bool {
-	if c.chip == nil || c.chip.MFMA < 3 || v.Scope() == tt.ScopeSystem {
+	if !c.hasAtomics(v.Scope()) {
 		return false
 	}
 	elem := ir.ElemOf(v.Val().Type())

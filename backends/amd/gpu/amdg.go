@@ -2,6 +2,7 @@ package gpu
 
 import (
 	"github.com/tritonc/tritonc/backends/amd/amdg"
+	"github.com/tritonc/tritonc/core/analysis/membar"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/llir"
 	"github.com/tritonc/tritonc/core/lower"
@@ -15,12 +16,19 @@ func (t *Target) Operations() map[*ir.OpDef]*lower.VendorOp {
 			v := amdg.AsInThreadTranspose(op)
 			return s.Rearrange(v.Result(), v.Src())
 		}},
-		amdg.Dialect().Op("amdg.buffer_load"):       {Lower: t.bufferLoad},
-		amdg.Dialect().Op("amdg.buffer_store"):      {Lower: t.bufferStore},
-		amdg.Dialect().Op("amdg.buffer_atomic_rmw"): {Lower: t.bufferAtomic, Atomic: true},
-		amdg.ROCDL().Op("rocdl.s.setprio"):          {Lower: hint("llvm.amdgcn.s.setprio", "priority", llir.I16)},
-		amdg.ROCDL().Op("rocdl.sched.barrier"):      {Lower: hint("llvm.amdgcn.sched.barrier", "mask", llir.I32)},
+		amdg.Dialect().Op("amdg.buffer_load"):          {Lower: t.bufferLoad},
+		amdg.Dialect().Op("amdg.buffer_store"):         {Lower: t.bufferStore},
+		amdg.Dialect().Op("amdg.buffer_atomic_rmw"):    {Lower: t.bufferAtomic, Atomic: true},
+		amdg.Dialect().Op("amdg.buffer_atomic_cas"):    {Lower: t.bufferCompare, Atomic: true},
+		amdg.Dialect().Op("amdg.buffer_load_to_local"): {Lower: t.bufferCopy, Effects: writesFirst},
+		amdg.ROCDL().Op("rocdl.s.setprio"):             {Lower: hint("llvm.amdgcn.s.setprio", "priority", llir.I16)},
+		amdg.ROCDL().Op("rocdl.sched.barrier"):         {Lower: hint("llvm.amdgcn.sched.barrier", "mask", llir.I32)},
 	}
+}
+
+// writesFirst is the effect of operations that write the buffer of their first operand.
+func writesFirst(*ir.Operation) membar.Effects {
+	return membar.Effects{Operands: []membar.Effect{membar.Writes}}
 }
 
 // hint calls an intrinsic with an attribute of the operation.

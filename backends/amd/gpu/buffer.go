@@ -79,12 +79,25 @@ func (t *Target) bufferLoad(s *lower.Site, op *ir.Operation) error {
 	v := amdg.AsBufferLoad(op)
 	rsrc := t.descriptor(s.B, s.Value(v.Ptr())[0])
 	at := lower.Place{Base: v.Ptr(), Offsets: v.Offsets(), Mask: v.Mask()}
-	return s.Load(v.Result(), at, v.Other(), func(a *lower.Access, offset llir.Value) ([]llir.Value, error) {
+	return s.Load(v.Result(), at, v.Other(), t.reads(s, rsrc, v.Cache()))
+}
+
+// bufferCopy copies to LDS, through registers.
+func (t *Target) bufferCopy(s *lower.Site, op *ir.Operation) error {
+	v := amdg.AsBufferLoadToLocal(op)
+	rsrc := t.descriptor(s.B, s.Value(v.Ptr())[0])
+	at := lower.Place{Base: v.Ptr(), Offsets: v.Offsets(), Mask: v.Mask()}
+	return s.Copy(v.Token(), v.Dest(), at, v.Other(), v.Contiguity(), t.reads(s, rsrc, v.Cache()))
+}
+
+// reads makes the loads of one operation.
+func (t *Target) reads(s *lower.Site, rsrc llir.Value, cache int64) func(a *lower.Access, offset llir.Value) ([]llir.Value, error) {
+	return func(a *lower.Access, offset llir.Value) ([]llir.Value, error) {
 		b := s.B
 		size := llir.Width(a.Elem) / 8
 		whole := dataType(b.M, a.Elem, a.Count)
 		f := b.M.Declare("llvm.amdgcn.raw.ptr.buffer.load."+suffix(whole), llir.HasEffects, whole, rsrc.Type(), llir.I32, llir.I32, llir.I32)
-		x := b.Call(f, rsrc, byteOffset(b, offset, a.Mask, size), b.M.I32(0), b.M.I32(t.policy(v.Cache(), true)))
+		x := b.Call(f, rsrc, byteOffset(b, offset, a.Mask, size), b.M.I32(0), b.M.I32(t.policy(cache, true)))
 		vals := parts(b, x, a.Elem, a.Count)
 		if a.Mask != nil && a.Other != nil && !isZero(a.Other) {
 			for i := range vals {
@@ -92,7 +105,7 @@ func (t *Target) bufferLoad(s *lower.Site, op *ir.Operation) error {
 			}
 		}
 		return vals, nil
-	})
+	}
 }
 
 // isZero reports whether all values are constants of zero bits.
@@ -135,32 +148,56 @@ func (t *Target) bufferAtomic(s *lower.Site, op *ir.Operation) error {
 	if ir.BitWidth(ir.ElemOf(v.Value().Type())) == 16 {
 		width = 2
 	}
-	order := func(o enum.AtomicOrdering, sems ...int64) {
-		for _, sem := range sems {
-			if v.Sem() == sem {
-				s.B.Fence(o, scopeName(v.Scope()))
+	return ordered(s, v.Sem(), v.Scope(), func() error {
+		return s.Atomic(v.Result(), at, v.Value(), nil, width, func(a *lower.Atomic, offset llir.Value) ([]llir.Value, error) {
+			name, ok := intAtomics[v.AtomicRmwOp()]
+			if llir.IsFloat(a.Elem) {
+				name, ok = floatAtomics[v.AtomicRmwOp()]
 			}
-		}
-	}
-	order(enum.AtomicOrderingRelease, tt.SemRelease, tt.SemAcqRel)
-	err := s.Atomic(v.Result(), at, v.Value(), nil, width, func(a *lower.Atomic, offset llir.Value) ([]llir.Value, error) {
-		name, ok := intAtomics[v.AtomicRmwOp()]
-		if llir.IsFloat(a.Elem) {
-			name, ok = floatAtomics[v.AtomicRmwOp()]
-		}
-		if !ok || len(a.Values) != width {
-			return nil, fmt.Errorf("no buffer instruction does this atomic")
-		}
-		b := s.B
-		x := together(b, a.Values)
-		if v.AtomicRmwOp() == tt.RMWExch { // of floats LLVM takes the bits
-			x = b.BitCast(x, llir.IntN(llir.Width(a.Elem)))
-		}
-		f := b.M.Declare("llvm.amdgcn.raw.ptr.buffer.atomic."+name+"."+suffix(x.Type()), llir.HasEffects, x.Type(), x.Type(), rsrc.Type(), llir.I32, llir.I32, llir.I32)
-		old := b.Call(f, x, rsrc, byteOffset(b, offset, a.Mask, llir.Width(a.Elem)/8), b.M.I32(0), b.M.I32(0))
-		return parts(b, old, a.Elem, width), nil
+			if !ok || len(a.Values) != width {
+				return nil, fmt.Errorf("no buffer instruction does this atomic")
+			}
+			b := s.B
+			x := together(b, a.Values)
+			if v.AtomicRmwOp() == tt.RMWExch { // of floats LLVM takes the bits
+				x = b.BitCast(x, llir.IntN(llir.Width(a.Elem)))
+			}
+			f := b.M.Declare("llvm.amdgcn.raw.ptr.buffer.atomic."+name+"."+suffix(x.Type()), llir.HasEffects, x.Type(), x.Type(), rsrc.Type(), llir.I32, llir.I32, llir.I32)
+			old := b.Call(f, x, rsrc, byteOffset(b, offset, a.Mask, llir.Width(a.Elem)/8), b.M.I32(0), b.M.I32(0))
+			return parts(b, old, a.Elem, width), nil
+		})
 	})
-	order(enum.AtomicOrderingAcquire, tt.SemAcquire, tt.SemAcqRel)
+}
+
+// bufferCompare compares and swaps, floats by their bits.
+func (t *Target) bufferCompare(s *lower.Site, op *ir.Operation) error {
+	v := amdg.AsBufferAtomicCas(op)
+	rsrc := t.descriptor(s.B, s.Value(v.Ptr())[0])
+	at := lower.Place{Base: v.Ptr(), Offsets: v.Offsets()}
+	return ordered(s, v.Sem(), v.Scope(), func() error {
+		return s.Atomic(v.Result(), at, v.Val(), v.Cmp(), 1, func(a *lower.Atomic, offset llir.Value) ([]llir.Value, error) {
+			b := s.B
+			bits := llir.IntN(llir.Width(a.Elem))
+			x, with := a.Values[0], a.Compare
+			if llir.IsFloat(a.Elem) {
+				x, with = b.BitCast(x, bits), b.BitCast(with, bits)
+			}
+			f := b.M.Declare("llvm.amdgcn.raw.ptr.buffer.atomic.cmpswap."+suffix(bits), llir.HasEffects, bits, bits, bits, rsrc.Type(), llir.I32, llir.I32, llir.I32)
+			old := b.Call(f, x, with, rsrc, byteOffset(b, offset, a.Mask, llir.Width(a.Elem)/8), b.M.I32(0), b.M.I32(0))
+			return parts(b, old, a.Elem, 1), nil
+		})
+	})
+}
+
+// ordered puts an atomic between the fences of its ordering.
+func ordered(s *lower.Site, sem, scope int64, atomic func() error) error {
+	if sem == tt.SemRelease || sem == tt.SemAcqRel {
+		s.B.Fence(enum.AtomicOrderingRelease, scopeName(scope))
+	}
+	err := atomic()
+	if sem == tt.SemAcquire || sem == tt.SemAcqRel {
+		s.B.Fence(enum.AtomicOrderingAcquire, scopeName(scope))
+	}
 	return err
 }
 

@@ -5,7 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tritonc/tritonc/core"
 	"github.com/tritonc/tritonc/driver/array"
+	"github.com/tritonc/tritonc/driver/launch"
 	"github.com/tritonc/tritonc/internal/kerneltest"
 )
 
@@ -134,6 +136,127 @@ func TestBufferAtomics(t *testing.T) {
 		}
 	})
 }
+
+// TestBufferCompare compares and swaps elements of words and of pairs of them, of which
+// some are what is expected, and hands out the old values.
+func TestBufferCompare(t *testing.T) {
+	onChips(t, func(t *testing.T, chip string) {
+		r := kerneltest.Rand(t)
+		for _, kind := range []string{"i32", "i64", "u32"} {
+			for _, sem := range []string{"relaxed", "acq_rel"} {
+				for _, n := range []int{16, 1024} {
+					t.Run(fmt.Sprintf("%s/%s/%d", kind, sem, n), func(t *testing.T) {
+						x, cmp, val := kerneltest.Randint(r, 0, 4, kind, n), kerneltest.Randint(r, 0, 4, kind, n), kerneltest.Randint(r, 0, 100, kind, n)
+						old := kerneltest.Zeros(kind, n)
+						want, before := make([]float64, n), make([]float64, n)
+						for i := range n {
+							before[i], want[i] = x.At(i), x.At(i)
+							if x.At(i) == cmp.At(i) {
+								want[i] = val.At(i)
+							}
+						}
+						res := kernelOf(chip, fmt.Sprintf(`def k(x, cmp, val, old, N: tl.constexpr):
+    i = tl.arange(0, N)
+    tl.store(old + i, tl.atomic_cas(x + i, tl.load(cmp + i), tl.load(val + i), sem="%s"))
+`, sem), nil).Run(t, kerneltest.Grid(1), x, cmp, val, old, n)
+						kerneltest.Near(t, "swapped", x, want, 0, 0)
+						kerneltest.Near(t, "old values", old, before, 0, 0)
+						if buffered := strings.Contains(res.PTX, "buffer_atomic_cmpswap"); buffered != (chip == "gfx942" || chip == "gfx950") {
+							t.Errorf("a buffer instruction compares: %t", buffered)
+						}
+					})
+				}
+			}
+		}
+	})
+}
+
+// TestBufferCopyToShared copies a tile to LDS and reads it transposed, with and without a
+// mask and what takes the place of masked elements.
+func TestBufferCopyToShared(t *testing.T) {
+	const rows, columns = 32, 64
+	for _, chip := range []string{"gfx942", "gfx950"} {
+		for _, masked := range []string{"", "mask = %mask", "mask = %mask other = %other"} {
+			for _, kind := range []string{"f16", "f32"} {
+				t.Run(chip+"/"+kind+"/"+masked, func(t *testing.T) {
+					array := map[string]string{"f16": "fp16", "f32": "fp32"}[kind]
+					r := kerneltest.Rand(t)
+					x, out := kerneltest.Randint(r, -100, 100, array, rows*columns), kerneltest.Zeros(array, rows*columns)
+					const n = 41 // columns that the mask leaves
+					want := make([]float64, rows*columns)
+					for i := range rows {
+						for j := range columns {
+							v := x.At(i*columns + j)
+							if masked != "" && j >= n {
+								v = 0
+								if strings.Contains(masked, "other") {
+									v = 7
+								}
+							}
+							want[j*rows+i] = v
+						}
+					}
+					otherType := ""
+					if strings.Contains(masked, "other") {
+						otherType = "tensor<32x64x" + kind + ", #tile>"
+					}
+					text := strings.NewReplacer("OTHER", otherType, "MASKED", masked, "TYPE", kind, "CHIP", chip).Replace(copyToShared)
+					kerneltest.Replace = func(_ kerneltest.Kernel, _ core.Target, args []launch.Arg) (*core.Source, []launch.Arg) {
+						return &core.Source{Path: "k.ttgir", Text: []byte(text)}, args
+					}
+					defer func() { kerneltest.Replace = nil }()
+					res := kernelOf(chip, "def k(x, out, n):\n    pass\n", nil).Run(t, kerneltest.Grid(1), x, out, n)
+					kerneltest.Near(t, "transposed", out, want, 0, 0)
+					if !strings.Contains(res.PTX, "buffer_load") || strings.Contains(res.PTX, "global_load") {
+						t.Error("the copy does not use buffer instructions")
+					}
+				})
+			}
+		}
+	}
+}
+
+const copyToShared = `#tile = #ttg.blocked<{sizePerThread = [1, 4], threadsPerWarp = [4, 16], warpsPerCTA = [4, 1], order = [1, 0]}>
+#turned = #ttg.blocked<{sizePerThread = [1, 1], threadsPerWarp = [2, 32], warpsPerCTA = [4, 1], order = [1, 0]}>
+#shared = #ttg.swizzled_shared<{vec = 4, perPhase = 1, maxPhase = 8, order = [1, 0]}>
+#shared1 = #ttg.swizzled_shared<{vec = 4, perPhase = 1, maxPhase = 8, order = [0, 1]}>
+#smem = #ttg.shared_memory
+module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, ttg.target = "hip:CHIP", "ttg.threads-per-warp" = 64 : i32} {
+  tt.func public @k(%x: !tt.ptr<TYPE> {tt.divisibility = 16 : i32, tt.pointer_range = 32 : i32}, %out: !tt.ptr<TYPE> {tt.divisibility = 16 : i32, tt.pointer_range = 32 : i32}, %n: i32) {
+    %rows = tt.make_range {end = 32 : i32, start = 0 : i32} : tensor<32xi32, #ttg.slice<{dim = 1, parent = #tile}>>
+    %columns = tt.make_range {end = 64 : i32, start = 0 : i32} : tensor<64xi32, #ttg.slice<{dim = 0, parent = #tile}>>
+    %0 = tt.expand_dims %rows {axis = 1 : i32} : tensor<32xi32, #ttg.slice<{dim = 1, parent = #tile}>> -> tensor<32x1xi32, #tile>
+    %1 = tt.expand_dims %columns {axis = 0 : i32} : tensor<64xi32, #ttg.slice<{dim = 0, parent = #tile}>> -> tensor<1x64xi32, #tile>
+    %width = arith.constant dense<64> : tensor<32x1xi32, #tile>
+    %2 = arith.muli %0, %width : tensor<32x1xi32, #tile>
+    %3 = tt.broadcast %2 : tensor<32x1xi32, #tile> -> tensor<32x64xi32, #tile>
+    %4 = tt.broadcast %1 : tensor<1x64xi32, #tile> -> tensor<32x64xi32, #tile>
+    %5 = arith.addi %3, %4 : tensor<32x64xi32, #tile>
+    %6 = tt.splat %n : i32 -> tensor<32x64xi32, #tile>
+    %mask = arith.cmpi slt, %4, %6 : tensor<32x64xi32, #tile>
+    %other = arith.constant dense<7.0> : tensor<32x64xTYPE, #tile>
+    %buffer = ttg.local_alloc : () -> !ttg.memdesc<32x64xTYPE, #shared, #smem, mutable>
+    %token = amdg.buffer_load_to_local %x[%5] MASKED into %buffer : <TYPE>[tensor<32x64xi32, #tile>] OTHER -> <32x64xTYPE, #shared, #smem, mutable>
+    %group = ttg.async_commit_group tokens %token
+    %done = ttg.async_wait %group {num = 0 : i32}
+    %9 = ttg.memdesc_trans %buffer {order = array<i32: 1, 0>} : !ttg.memdesc<32x64xTYPE, #shared, #smem, mutable> -> !ttg.memdesc<64x32xTYPE, #shared1, #smem, mutable>
+    %10 = ttg.local_load %9 token %done : !ttg.memdesc<64x32xTYPE, #shared1, #smem, mutable> -> tensor<64x32xTYPE, #turned>
+    %11 = tt.make_range {end = 64 : i32, start = 0 : i32} : tensor<64xi32, #ttg.slice<{dim = 1, parent = #turned}>>
+    %12 = tt.make_range {end = 32 : i32, start = 0 : i32} : tensor<32xi32, #ttg.slice<{dim = 0, parent = #turned}>>
+    %13 = tt.expand_dims %11 {axis = 1 : i32} : tensor<64xi32, #ttg.slice<{dim = 1, parent = #turned}>> -> tensor<64x1xi32, #turned>
+    %14 = tt.expand_dims %12 {axis = 0 : i32} : tensor<32xi32, #ttg.slice<{dim = 0, parent = #turned}>> -> tensor<1x32xi32, #turned>
+    %height = arith.constant dense<32> : tensor<64x1xi32, #turned>
+    %15 = arith.muli %13, %height : tensor<64x1xi32, #turned>
+    %16 = tt.broadcast %15 : tensor<64x1xi32, #turned> -> tensor<64x32xi32, #turned>
+    %17 = tt.broadcast %14 : tensor<1x32xi32, #turned> -> tensor<64x32xi32, #turned>
+    %18 = arith.addi %16, %17 : tensor<64x32xi32, #turned>
+    %19 = tt.splat %out : !tt.ptr<TYPE> -> tensor<64x32x!tt.ptr<TYPE>, #turned>
+    %20 = tt.addptr %19, %18 : tensor<64x32x!tt.ptr<TYPE>, #turned>, tensor<64x32xi32, #turned>
+    tt.store %20, %10 : tensor<64x32x!tt.ptr<TYPE>, #turned>
+    tt.return
+  }
+}
+`
 
 // TestBufferBounds: an access beyond a buffer that no mask leaves out is reported.
 func TestBufferBounds(t *testing.T) {
