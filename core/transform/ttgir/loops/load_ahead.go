@@ -66,8 +66,10 @@ func meanwhile(loop *ir.Operation) int {
 		if waits[op] || !op.Def().Has(ir.Elementwise) {
 			continue
 		}
-		if t := tensors.Type(op.OneResult()); t != nil {
-			n += tensors.Registers(t.Shape, encoding.AttrOf(t))
+		for _, v := range op.Results() {
+			if t := tensors.Type(v); t != nil {
+				n += tensors.Registers(t.Shape, encoding.AttrOf(t))
+			}
 		}
 	}
 	return n
