@@ -113,6 +113,7 @@ type Missing struct {
 	File   *File  // of the import
 	Span   syntax.Span
 	Reason string // why it is not here, or ""
+	Help   string // the next step, where it is not to give its value
 	// Launch marks a value that every launch has and the compiler does not know.
 	// No condition on it is taken to be false.
 	Launch bool
@@ -151,11 +152,11 @@ func (m *Missing) Fail() {
 		p, _ := m.File.Pos(m.Span)
 		where = " (imported at " + p.String() + ")"
 	}
-	panic(&Failure{
-		Msg:     "'" + m.Name + "' is needed here, but " + why + where,
-		Help:    "give its value with --define " + m.Name + "=VALUE, or the folder that it comes from with -I or --python-path",
-		Missing: m,
-	})
+	help := m.Help
+	if help == "" {
+		help = "give its value with --define " + m.Name + "=VALUE, or the folder that it comes from with -I or --python-path"
+	}
+	panic(&Failure{Msg: "'" + m.Name + "' is needed here, but " + why + where, Help: help, Missing: m})
 }
 
 // SameImport reports whether two values are missing because of one import.

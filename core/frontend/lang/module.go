@@ -180,7 +180,10 @@ func (l *Lib) Import(name string) any {
 		return m
 	}
 	if rest, ok := strings.CutPrefix(name, "triton.language.extra."); ok {
-		return &eval.Missing{Name: name, Reason: "the backend for " + l.Facts().Backend + " has no module '" + rest + "'"}
+		return &eval.Missing{
+			Name: name, Reason: "the backend for " + l.Facts().Backend + " has no module '" + rest + "'",
+			Help: "the modules of triton.language.extra are a backend's own, but for triton.language.extra.libdevice, which stands for that of each; tl.target_info tells targets apart",
+		}
 	}
 	var v any = l.triton()
 	for _, part := range strings.Split(name, ".")[1:] {
