@@ -17,7 +17,8 @@ const checkoutVersion = "0.1.0"
 // New makes the backend. It reads nothing yet.
 func New() *backend.Backend {
 	return backend.New(backend.Definition{
-		Facts: describe(),
+		Facts:   describe(),
+		Modules: modules(),
 		Dialects: []backend.Dialect{
 			{Name: amdg.Name, Declaration: amdg.Declaration, Make: func() *ir.Dialect { return amdg.Dialect() }},
 			{Name: amdg.ROCDLName, Declaration: amdg.ROCDLDeclaration, Make: func() *ir.Dialect { return amdg.ROCDL() }},

@@ -6,6 +6,8 @@
 //	buffer.go   accesses by buffer instructions
 //	amdg.go     operations of the dialects amdg and rocdl
 //	math.go     functions of f32
+//	libdevice.go, inlineasm.go
+//	            functions of ROCm's device libraries, operands of assembly
 //	unused.go   which of its inputs a kernel reads
 //
 // Sources: LLVM's guide to the AMDGPU backend, and AMD's instruction set documents of

@@ -4,14 +4,20 @@ import (
 	stdmath "math"
 
 	"github.com/tritonc/tritonc/core/dialect/math"
+	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/llir"
+	"github.com/tritonc/tritonc/core/lower/devmath"
 )
 
 // Elementwise gives the instructions of f32 that are as good as code of our own: one
 // unit in the last place of the exponential, the root and its reciprocal, which take
-// denormals for zero where Triton's do, and LLVM's logarithms on v_log_f32.
+// denormals for zero where Triton's do, and LLVM's logarithms on v_log_f32; and the functions
+// of ROCm's device libraries.
 func (*Target) Elementwise(b *llir.Builder, op *ir.Operation, result llir.Type, x []llir.Value) llir.Value {
+	if op.Is(tt.ExternElementwise) {
+		return Library(b, tt.AsExternElementwise(op).Symbol(), x)
+	}
 	if result != llir.F32 {
 		return nil
 	}
@@ -33,8 +39,17 @@ func (*Target) Elementwise(b *llir.Builder, op *ir.Operation, result llir.Type, 
 	return nil
 }
 
-// Elements is nil: no function of a library is known here.
-func (*Target) Elements(*llir.Builder, *ir.Operation, [][]llir.Value) []llir.Value { return nil }
+// Elements computes integral powers by one loop for several elements.
+func (*Target) Elements(b *llir.Builder, op *ir.Operation, x [][]llir.Value) []llir.Value {
+	if !op.Is(tt.ExternElementwise) || len(x) != 2 {
+		return nil
+	}
+	float := map[string]llir.Type{"__ocml_pown_f32": llir.F32, "__ocml_pown_f64": llir.F64}[tt.AsExternElementwise(op).Symbol()]
+	if float == nil || x[0][0].Type() != float || x[1][0].Type() != llir.I32 {
+		return nil
+	}
+	return devmath.Powi(b, x[0], x[1])
+}
 
 // Packs holds for f16, and for f32 on CDNA: packed instructions for bf16 are gfx950's
 // alone.
