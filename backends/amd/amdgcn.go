@@ -24,6 +24,9 @@ func (j *job) makeAMDGCN(c *backend.Compilation) error {
 				WithHelp("smaller blocks or more warps (num_warps) need fewer registers per thread, and no stack")
 		}
 	}
+	if err == nil {
+		err = j.checkInlineAssembly(c, code)
+	}
 	c.Artifact = code
 	return err
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 
 	"github.com/tritonc/tritonc/core/backend"
@@ -58,10 +57,7 @@ func (j *job) assemble(c *backend.Compilation, dir, object string) error {
 	if err != nil {
 		return err
 	}
-	cmd := sdk.Command{
-		Path: mc.Path, Dir: dir, Stdin: c.Artifact,
-		Args: []string{"-triple=" + j.target().Triple(), "-mcpu=" + j.arch.chip.Name, "-filetype=obj", "-o", object, "-"},
-	}
+	cmd := sdk.Command{Path: mc.Path, Dir: dir, Stdin: c.Artifact, Args: j.assemblerArguments("obj", "-o", object)}
 	res, err := c.RunTool(mc, cmd)
 	if err != nil || res.OK() {
 		return err
@@ -69,40 +65,46 @@ func (j *job) assemble(c *backend.Compilation, dir, object string) error {
 	return assemblyError(c, cmd, backend.Said(res))
 }
 
+// assemblerArguments are those of llvm-mc, which makes a file of the type of its standard
+// input.
+func (j *job) assemblerArguments(fileType string, more ...string) []string {
+	args := []string{"-triple=" + j.target().Triple(), "-mcpu=" + j.arch.chip.Name, "-filetype=" + fileType}
+	return append(append(args, more...), "-")
+}
+
 // maxAssemblyErrors bounds how many errors of the assembler are shown.
 const maxAssemblyErrors = 8
 
 // assemblyError converts the words of llvm-mc to diagnostics. What it refuses is the
-// user's mistake where the user gave the assembly, or part of it inline, and ours else.
-//
-//	<stdin>:12:3: error: invalid instruction
+// user's mistake where the user gave the assembly, and ours else.
 func assemblyError(c *backend.Compilation, cmd sdk.Command, said string) error {
+	if c.Entered != stageAMDGCN {
+		return refusedAssembly(cmd, said)
+	}
 	var list sdk.Diagnostics
 	text := strings.Split(string(c.Artifact), "\n")
-	for line := range strings.Lines(said) {
-		rest, ok := strings.CutPrefix(strings.TrimRight(line, "\n"), "<stdin>:")
-		parts := strings.SplitN(rest, ":", 4)
-		if !ok || len(parts) != 4 || strings.TrimSpace(parts[2]) != "error" || len(list) == maxAssemblyErrors {
-			continue
+	for _, e := range assemblyErrors(said) {
+		if len(list) == maxAssemblyErrors {
+			break
 		}
-		d := sdk.Diagnostic{Message: "llvm-mc: " + strings.TrimSpace(parts[3]), File: c.Request.InputName}
-		d.Line, _ = strconv.Atoi(parts[0])
-		d.Column, _ = strconv.Atoi(parts[1])
+		d := sdk.Diagnostic{Message: "llvm-mc: " + e.message, File: c.Request.InputName, Line: e.line, Column: e.column}
 		if d.Line >= 1 && d.Line <= len(text) {
 			d.SourceLine = text[d.Line-1]
 		}
 		list = append(list, d)
 	}
 	help := "the command was: " + cmd.String()
-	switch {
-	case c.Entered == stageAMDGCN && len(list) > 0:
-		list[len(list)-1].Help = help
-		return list
-	case c.Entered == stageAMDGCN:
+	if len(list) == 0 {
 		return sdk.Errorf("llvm-mc: %s", backend.FirstLines(said, 10)).WithHelp("%s", help)
 	}
+	list[len(list)-1].Help = help
+	return list
+}
+
+// refusedAssembly is that of assembly which the user had no part in.
+func refusedAssembly(cmd sdk.Command, said string) error {
 	return &sdk.Diagnostic{
-		Kind: sdk.Bug, Message: "BUG: llvm-mc refuses the assembly that llc made", Help: "please report it with the kernel; " + help,
+		Kind: sdk.Bug, Message: "BUG: llvm-mc refuses the assembly that llc made", Help: "please report it with the kernel; the command was: " + cmd.String(),
 		Notes: []sdk.Diagnostic{{Severity: sdk.Note, Message: backend.FirstLines(said, 40)}},
 	}
 }
