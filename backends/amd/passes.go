@@ -134,7 +134,7 @@ func ttgirRows(a arch, o options) []pass.Row {
 	if o.UseBufferOps {
 		rows = append(rows, bufferRows()...)
 	}
-	return o.without(rows)
+	return o.without(append(rows, lastRows()...))
 }
 
 // bufferRows make buffer accesses, after the passes that know loads and stores.
@@ -143,7 +143,14 @@ func bufferRows() []pass.Row {
 		{Pass: buffers.CanonicalizePointers, Why: "passes that move pointers have run"},
 		{Pass: canonicalize, Why: "drops the pointers that loops no longer need"},
 		{Pass: buffers.ConvertBufferOps, Why: "pointers are a base and an offset"},
-		{Pass: canonicalize, Why: "erases the pointers"},
+	}
+}
+
+// lastRows clean up.
+func lastRows() []pass.Row {
+	return []pass.Row{
+		{Pass: buffers.FoldTrueCmpI, Why: "no later pass asks for what is assumed"},
+		{Pass: canonicalize, Why: "erases pointers, and what constant conditions leave out"},
 		{Pass: std.CSE, Why: "offsets of several buffers are the same"},
 		{Pass: std.SymbolDCE, Why: "erases functions without callers"},
 	}
@@ -153,7 +160,7 @@ func bufferRows() []pass.Row {
 var passes = slices.Concat(
 	[]*pass.Pass{std.Inline, canonicalize, std.CSE, std.SCCP, std.SymbolDCE, std.ConvertSCFToCF},
 	[]*pass.Pass{ttir.RewriteTensorPointer, ttir.RewriteTensorDescriptor, ttir.Combine, ttir.ReorderBroadcast, ttir.LoopUnroll},
-	ours(ttgir.Passes()), []*pass.Pass{matrixcore.AccelerateMatmul, buffers.CanonicalizePointers, buffers.ConvertBufferOps, allocateShared}, transform.Passes(),
+	ours(ttgir.Passes()), []*pass.Pass{matrixcore.AccelerateMatmul, buffers.CanonicalizePointers, buffers.ConvertBufferOps, buffers.FoldTrueCmpI, allocateShared}, transform.Passes(),
 )
 
 // ours puts this backend's passes in the places of core's of the same names.

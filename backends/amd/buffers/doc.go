@@ -7,6 +7,7 @@
 //	add_offset.go             what elements of an offset have in common
 //	narrow.go                 offsets of 64 bits in 32
 //	convert_buffer_ops.go     which accesses become amdg's, and which stay
+//	fold_true_cmpi.go         what ranges of integers decide, once they have served that
 //
 // An address of a buffer instruction is the base plus an offset without sign, which must
 // lie below the descriptor's number of records. So an offset may be converted where it is

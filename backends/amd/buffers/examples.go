@@ -8,4 +8,6 @@ var (
 	canonicalizePointersExample string
 	//go:embed testdata/tritonamdgpu-convert-buffer-ops/example.txtar
 	convertBufferOpsExample string
+	//go:embed testdata/tritonamdgpu-fold-true-cmpi/example.txtar
+	foldTrueCmpIExample string
 )

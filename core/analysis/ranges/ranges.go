@@ -1,6 +1,7 @@
 package ranges
 
 import (
+	"cmp"
 	"math"
 	"math/bits"
 
@@ -153,6 +154,40 @@ func (x Range) under(pred int64, y Range) Range {
 		return x
 	}
 	return z
+}
+
+// Compare decides how every number of x compares with every one of y; known is false where
+// some do and others do not.
+func (x Range) Compare(pred int64, y Range) (holds, known bool) {
+	switch pred {
+	case arith.EQ, arith.NE:
+		equal := x.Low == x.High && x == y
+		return equal == (pred == arith.EQ), equal || x.High < y.Low || y.High < x.Low
+	case arith.SLT, arith.SLE:
+		return below(pred == arith.SLE, x.Low, x.High, y.Low, y.High)
+	case arith.ULT, arith.ULE:
+		xLow, xHigh := x.unsigned()
+		yLow, yHigh := y.unsigned()
+		return below(pred == arith.ULE, xLow, xHigh, yLow, yHigh)
+	}
+	return y.Compare(mirrored(pred), x)
+}
+
+// below decides whether numbers of one range are less than those of another, or equal.
+func below[T cmp.Ordered](orEqual bool, xLow, xHigh, yLow, yHigh T) (holds, known bool) {
+	if orEqual {
+		return xHigh <= yLow, xHigh <= yLow || yHigh < xLow
+	}
+	return xHigh < yLow, xHigh < yLow || yHigh <= xLow
+}
+
+// unsigned are the bounds of the numbers taken as unsigned ones of 64 bits, which compare
+// as those of fewer bits do.
+func (x Range) unsigned() (low, high uint64) {
+	if x.Low < 0 && x.High >= 0 {
+		return 0, math.MaxUint64
+	}
+	return uint64(x.Low), uint64(x.High)
 }
 
 func (x Range) union(y Range) Range { return Range{min(x.Low, y.Low), max(x.High, y.High)} }

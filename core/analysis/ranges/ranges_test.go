@@ -6,6 +6,7 @@ import (
 
 	"github.com/tritonc/tritonc/core/analysis/ranges"
 	"github.com/tritonc/tritonc/core/dialect"
+	"github.com/tritonc/tritonc/core/dialect/arith"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/ir/text"
 )
@@ -86,6 +87,37 @@ func TestRules(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestCompare: what is decided holds of all pairs of numbers of the ranges, or of none.
+func TestCompare(t *testing.T) {
+	for pred := arith.EQ; pred <= arith.UGE; pred++ {
+		for _, x := range smallRanges() {
+			for _, y := range smallRanges() {
+				some, all := false, true
+				for a := x.Low; a <= x.High; a++ {
+					for b := y.Low; b <= y.High; b++ {
+						c := arith.CompareInts(pred, uint64(a)&15, uint64(b)&15, 4)
+						some, all = some || c, all && c
+					}
+				}
+				holds, known := x.Compare(pred, y)
+				if known != (all || !some) || known && holds != all {
+					t.Errorf("predicate %d of %v and %v: %t, %t", pred, x, y, holds, known)
+				}
+			}
+		}
+	}
+}
+
+// smallRanges are all ranges of numbers of four bits.
+func smallRanges() (list []ranges.Range) {
+	for low := int64(-8); low < 8; low++ {
+		for high := low; high < 8; high++ {
+			list = append(list, ranges.Range{Low: low, High: high})
+		}
+	}
+	return list
 }
 
 // TestBranches: arguments of blocks are what branches give them.
