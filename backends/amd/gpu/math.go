@@ -3,6 +3,7 @@ package gpu
 import (
 	stdmath "math"
 
+	"github.com/tritonc/tritonc/core/dialect/arith"
 	"github.com/tritonc/tritonc/core/dialect/math"
 	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/ir"
@@ -12,11 +13,14 @@ import (
 
 // Elementwise gives the instructions of f32 that are as good as code of our own: one
 // unit in the last place of the exponential, the root and its reciprocal, which take
-// denormals for zero where Triton's do, and LLVM's logarithms on v_log_f32; and the functions
-// of ROCm's device libraries.
+// denormals for zero where Triton's do, and LLVM's logarithms on v_log_f32; the functions of
+// ROCm's device libraries; and quotients that llc would err in.
 func (*Target) Elementwise(b *llir.Builder, op *ir.Operation, result llir.Type, x []llir.Value) llir.Value {
 	if op.Is(tt.ExternElementwise) {
 		return Library(b, tt.AsExternElementwise(op).Symbol(), x)
+	}
+	if op.Is(arith.DivSI) {
+		return signedDivision(b, x[0], x[1])
 	}
 	if result != llir.F32 {
 		return nil

@@ -1,0 +1,66 @@
+package gpu_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/tritonc/tritonc/internal/kerneltest"
+)
+
+// TestSignedDivision divides the ends of each type, and numbers near zero, by one another, in
+// the type and in wider ones, of values that were loaded, carried by a loop and computed.
+func TestSignedDivision(t *testing.T) {
+	bits := map[string]int{"i8": 8, "i16": 16, "i32": 32, "i64": 64}
+	onChips(t, func(t *testing.T, chip string) {
+		for _, from := range []string{"i8", "i16", "i32", "i64"} {
+			least := int64(-1) << (bits[from] - 1)
+			values := []int64{least, least + 1, -7, -1, 1, 3, -(least + 1), -(least + 1) / 2}
+			var xs, ys []int64
+			for _, x := range values {
+				for _, y := range values {
+					xs, ys = append(xs, x), append(ys, y)
+				}
+			}
+			for _, to := range []string{"i16", "i32", "i64"} {
+				if bits[to] < bits[from] {
+					continue
+				}
+				n := len(xs)
+				a, b := kerneltest.Zeros(from, n), kerneltest.Zeros(from, n)
+				q, r, carried := kerneltest.Zeros(to, n), kerneltest.Zeros(to, n), kerneltest.Zeros(to, n)
+				divisors := slices.Clone(ys)
+				for i := range n {
+					if to == from && xs[i] == least && ys[i] == -1 {
+						divisors[i] = 2 // the quotient does not fit
+					}
+					a.SetInt(i, xs[i])
+					b.SetInt(i, divisors[i])
+				}
+				kernelOf(chip, strings.ReplaceAll(`def k(a, b, q, r, carried, n, N: tl.constexpr):
+    i = tl.arange(0, N)
+    x = tl.load(a + i, mask=i < n, other=0).to(TO)
+    y = tl.load(b + i, mask=i < n, other=1).to(TO)
+    tl.store(q + i, x // y, mask=i < n)
+    tl.store(r + i, x % y, mask=i < n)
+    for j in range(n):
+        z = tl.load(a + j).to(TO)
+        for _ in range(2):
+            z = z // tl.load(b + j)
+        tl.store(carried + j, z)
+`, "TO", "tl."+strings.Replace(to, "i", "int", 1)), kerneltest.Options{"num_warps": 1}).
+					Run(t, kerneltest.Grid(1), a, b, q, r, carried, n, 64)
+				for i := range n {
+					x, y := xs[i], divisors[i]
+					if to == from && y == -1 && x/y == least {
+						continue // the second quotient does not fit
+					}
+					if q.Int(i) != x/y || r.Int(i) != x%y || carried.Int(i) != x/y/y {
+						t.Errorf("%s in %s: %d by %d: quotient %d, remainder %d, divided twice %d", from, to, x, y, q.Int(i), r.Int(i), carried.Int(i))
+						break
+					}
+				}
+			}
+		}
+	})
+}
