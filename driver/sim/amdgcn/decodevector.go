@@ -582,6 +582,9 @@ func (d *decoder) crossLane() (simt.Inst, bool) {
 
 // matrix decodes a dot.
 func (d *decoder) matrix() (simt.Inst, bool) {
+	if in, ok := d.scaledMatrix(); ok {
+		return in, true
+	}
 	shape, ok := parseDot(d.name, d.g)
 	if !ok {
 		return simt.Inst{}, false
