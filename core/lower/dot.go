@@ -47,6 +47,7 @@ type MatrixInstr struct {
 
 func dotHandlers(h map[*ir.OpDef]handler) {
 	h[tt.Dot] = on(tt.AsDot, (*emitter).dot)
+	h[tt.DotScaled] = on(tt.AsDotScaled, (*emitter).dotScaled)
 	h[ttg.Fp4ToFp] = on(ttg.AsFp4ToFp, (*emitter).fp4ToFp)
 }
 

@@ -105,11 +105,20 @@ func (e *emitter) storeBuffer(src, dst *ir.Value) error {
 }
 
 func (e *emitter) localLoad(op ttg.LocalLoadOp) error {
-	buf := e.buffer(op.Src())
-	t := op.Result().Type().(*ir.TensorType)
-	p, err := e.planShared(t, memDesc(op.Src()), buf)
+	out, err := e.loadBuffer(op.Src(), op.Result().Type().(*ir.TensorType))
 	if err != nil {
 		return err
+	}
+	e.set(op.Result(), out)
+	return nil
+}
+
+// loadBuffer reads a buffer as a tensor of type t.
+func (e *emitter) loadBuffer(src *ir.Value, t *ir.TensorType) ([]llir.Value, error) {
+	buf := e.buffer(src)
+	p, err := e.planShared(t, memDesc(src), buf)
+	if err != nil {
+		return nil, err
 	}
 	out, ok := e.loadTiles(p, buf.ptr)
 	if !ok {
@@ -126,8 +135,7 @@ func (e *emitter) localLoad(op ttg.LocalLoadOp) error {
 		})
 	}
 	e.loaded(p.tensor, out, ir.IsInt(t.Elem, 1))
-	e.set(op.Result(), out)
-	return nil
+	return out, nil
 }
 
 // loaded completes registers of which one of each set of replicas was read from

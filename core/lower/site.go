@@ -132,6 +132,11 @@ func (s *Site) Allocs(f func(alloc *ir.Operation, at int64)) {
 // Scratch is the address of the operation's scratch memory.
 func (s *Site) Scratch() llir.Value { return s.e.sharedAt(s.e.m.alloc.Offset(s.op)) }
 
+// LoadBuffer reads what a value shows of shared memory, as a tensor of type t.
+func (s *Site) LoadBuffer(v *ir.Value, t *ir.TensorType) ([]llir.Value, error) {
+	return s.e.loadBuffer(v, t)
+}
+
 // Buffer is what a value shows of shared memory.
 func (s *Site) Buffer(v *ir.Value) (*Buffer, error) {
 	t := memDesc(v)

@@ -16,13 +16,14 @@ func (t *Target) Operations() map[*ir.OpDef]*lower.VendorOp {
 			v := amdg.AsInThreadTranspose(op)
 			return s.Rearrange(v.Result(), v.Src())
 		}},
-		amdg.Dialect().Op("amdg.buffer_load"):          {Lower: t.bufferLoad},
-		amdg.Dialect().Op("amdg.buffer_store"):         {Lower: t.bufferStore},
-		amdg.Dialect().Op("amdg.buffer_atomic_rmw"):    {Lower: t.bufferAtomic, Atomic: true},
-		amdg.Dialect().Op("amdg.buffer_atomic_cas"):    {Lower: t.bufferCompare, Atomic: true},
-		amdg.Dialect().Op("amdg.buffer_load_to_local"): {Lower: t.bufferCopy, Effects: writesFirst},
-		amdg.ROCDL().Op("rocdl.s.setprio"):             {Lower: hint("llvm.amdgcn.s.setprio", "priority", llir.I16)},
-		amdg.ROCDL().Op("rocdl.sched.barrier"):         {Lower: hint("llvm.amdgcn.sched.barrier", "mask", llir.I32)},
+		amdg.Dialect().Op("amdg.local_load_packed_tranposed"): {Lower: loadPackedTransposed, Effects: readsFirst},
+		amdg.Dialect().Op("amdg.buffer_load"):                 {Lower: t.bufferLoad},
+		amdg.Dialect().Op("amdg.buffer_store"):                {Lower: t.bufferStore},
+		amdg.Dialect().Op("amdg.buffer_atomic_rmw"):           {Lower: t.bufferAtomic, Atomic: true},
+		amdg.Dialect().Op("amdg.buffer_atomic_cas"):           {Lower: t.bufferCompare, Atomic: true},
+		amdg.Dialect().Op("amdg.buffer_load_to_local"):        {Lower: t.bufferCopy, Effects: writesFirst},
+		amdg.ROCDL().Op("rocdl.s.setprio"):                    {Lower: hint("llvm.amdgcn.s.setprio", "priority", llir.I16)},
+		amdg.ROCDL().Op("rocdl.sched.barrier"):                {Lower: hint("llvm.amdgcn.sched.barrier", "mask", llir.I32)},
 	}
 }
 

@@ -3,6 +3,7 @@
 //	target.go   the kernel, indices, barriers
 //	shuffle.go  values that change lanes: DPP, permlane, ds_swizzle, ds_bpermute
 //	matrix.go   MFMA and WMMA
+//	scaled.go   MFMA of block-scaled operands
 //	buffer.go   accesses by buffer instructions
 //	amdg.go     operations of the dialects amdg and rocdl
 //	math.go     functions of f32

@@ -3,6 +3,7 @@
 //
 //	instr.go  the instructions, which the lowering emits by package gpu
 //	unit.go   dots.MatrixUnit: which dots they multiply, in which layouts
+//	scaled.go dots.ScaledUnit: block-scaled operands
 //	chain.go  dots that feed one another
 //
 // Both units compute D = A·B as Dᵀ = Bᵀ·Aᵀ, so that a lane has neighbours of a row.

@@ -24,7 +24,10 @@ type Unit struct {
 	KPack int
 }
 
-var _ dots.Explainer = Unit{}
+var (
+	_ dots.Explainer  = Unit{}
+	_ dots.ScaledUnit = Unit{}
+)
 
 // Check implements dots.MatrixUnit.
 func (Unit) Check(target string) error {
@@ -37,14 +40,17 @@ func (Unit) Check(target string) error {
 	return nil
 }
 
-// chipOf is the unit's chip, or that of d's target, which Check took.
-func (u Unit) chipOf(d dots.Dot) *chip.Chip {
+// chipOf is the unit's chip, or that of d's target.
+func (u Unit) chipOf(d dots.Dot) *chip.Chip { return u.chipAt(d.Target) }
+
+// chipAt is the unit's chip, or that of a target which Check took.
+func (u Unit) chipAt(target string) *chip.Chip {
 	c := u.Chip
 	if c == nil {
-		c = chip.Of(d.Target)
+		c = chip.Of(target)
 	}
 	if c == nil {
-		panic("BUG: matrixcore: the target " + d.Target)
+		panic("BUG: matrixcore: the target " + target)
 	}
 	return c
 }
@@ -119,13 +125,16 @@ func elemName(t ir.Type) string { return text.TypeString(nil, t) }
 
 // Form implements dots.MatrixUnit.
 func (u Unit) Form(d dots.Dot) *dots.Form {
+	if f := u.formUnscaled(d); f != nil {
+		return f
+	}
 	in := u.instrFor(d)
 	if in == nil {
 		return nil
 	}
-	head, tail := chained(d)
+	head, tail := chained(d.Op)
 	tile := in.Shape(d.Shape()[len(d.Shape())-2], d.Shape()[len(d.Shape())-1])
-	warps := spreadWarps(d, tile, head, tail)
+	warps := spreadWarps(d.Shape(), d.Warps, tile, head, tail)
 	kWidth := in.PerLane
 	var result layout.Encoding
 	if c := u.chipOf(d); c.WMMA != 0 {
@@ -187,11 +196,16 @@ func (Unit) Buffer(operand *layout.DotOp, b dots.Buffer) layout.Shared {
 	if e, ok := operand.Parent.(*layout.AMDMFMA); ok && e.Version == chip.GFX950.MFMA {
 		banks = chip.GFX950.LDSBanks
 	}
+	return swizzled(banks, b.Bits, int(b.Shape[b.Order[0]]), min(operand.KWidth, 128/b.Bits), b.Order)
+}
+
+// swizzled permutes vectors of a buffer that has so many elements of so many bits along
+// its contiguous dimension.
+func swizzled(banks, bits, along, vec int, order []int) *layout.SwizzledShared {
 	const bankBits, rows = 32, 16
-	along, vec := int(b.Shape[b.Order[0]]), min(operand.KWidth, 128/b.Bits)
-	perPhase := max(banks*bankBits/b.Bits/along, 1)
+	perPhase := max(banks*bankBits/bits/along, 1)
 	return &layout.SwizzledShared{
-		Vec: vec, PerPhase: perPhase, MaxPhase: max(min(rows/perPhase, along/vec), 1), Order: b.Order,
+		Vec: vec, PerPhase: perPhase, MaxPhase: max(min(rows/perPhase, along/vec), 1), Order: order,
 	}
 }
 

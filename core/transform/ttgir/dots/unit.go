@@ -102,7 +102,8 @@ type ScaledUnit interface {
 	FormScaled(d Scaled) *ScaledForm
 }
 
-// ScaledForm is how a unit computes one scaled dot. Result, A, B and Slow are as in a Form.
+// ScaledForm is how a unit computes one scaled dot. Result, A, B and Slow are as in a
+// Form; A and B may be nil, of operands that Make gets as they are.
 type ScaledForm struct {
 	Result, A, B layout.Encoding
 	Slow         []string

@@ -125,9 +125,14 @@ func (a *accelerator) accelerateScaled(d dots.Scaled, f *dots.ScaledForm) {
 	b := a.b
 	b.At(d.Op)
 	a.warn(d.Op, f.Slow)
-	asIs := func(elem ir.Type) ir.Type { return elem }
-	x, y := a.operand(d.AUse(), f.A, asIs), a.operand(d.BUse(), f.B, asIs)
+	operand := func(u *ir.Use, e layout.Encoding) *ir.Value {
+		if e == nil {
+			return u.Value()
+		}
+		return a.operand(u, e, func(elem ir.Type) ir.Type { return elem })
+	}
 	acc := ttg.NewConvertLayout(b, d.C(), encoding.Of(b.Context(), f.Result))
+	x, y := operand(d.AUse(), f.A), operand(d.BUse(), f.B)
 	sum := f.Make(b, x, y, acc)
 	d.Op.ReplaceAllUsesWith(ttg.NewConvertLayout(b, sum, tensors.Encoding(d.Result())))
 	d.Op.Erase()
