@@ -45,9 +45,6 @@ func tensorCopies() []tensorCopy {
 		{elem: 2, typ: 6, dims: []int{16, 3, 4, 3, 3}, box: []int{8, 2, 3, 2, 2}, at: []int{8, 2, 2, 2, -1}},
 		{elem: 2, typ: 6, dims: []int{96, 40}, box: []int{64, 16}, at: []int{48, 30}, swizzle: 3, back: true},
 		{elem: 2, typ: 6, dims: []int{96, 40}, box: []int{32, 16}, at: []int{-8, -5}, swizzle: 2},
-		{elem: 2, typ: 6, dims: []int{96, 40}, box: []int{32, 16}, at: []int{-8, 5}, swizzle: 2, back: true},
-		{elem: 2, typ: 6, dims: []int{96, 40}, box: []int{32, 16}, at: []int{8, -5}, swizzle: 2, back: true},
-		{elem: 2, typ: 6, dims: []int{96, 40}, box: []int{64, 16}, at: []int{-8, -5}, swizzle: 3, back: true},
 		{elem: 2, typ: 6, dims: []int{96, 40}, box: []int{32, 16}, at: []int{72, 30}, swizzle: 2, back: true},
 		{elem: 4, typ: 7, dims: []int{40, 7, 5}, box: []int{32, 4, 3}, at: []int{12, 5, 3}, back: true},
 		{elem: 4, typ: 7, dims: []int{64}, box: []int{32}, at: []int{40}, back: true},
@@ -238,6 +235,45 @@ func TestTensorCopies(t *testing.T) {
 		}
 		if !bytes.Equal(after, wantAfter) {
 			t.Errorf("%s: the second tensor is\n%x, want\n%x", c.text(), after, wantAfter)
+		}
+	}
+}
+
+// TestTensorCopiesBefore: a box that is copied back begins in the tensor, and bits of 64
+// are not combined. What copies from a tensor may begin before it.
+func TestTensorCopiesBefore(t *testing.T) {
+	const back = ".global.shared::cta.bulk_group"
+	for _, c := range []struct {
+		copy   tensorCopy
+		reduce string
+		want   string
+	}{
+		{tensorCopy{elem: 4, typ: 7, dims: []int{64}, box: []int{32}, at: []int{-4}}, "", "at [-4], which begins before the tensor"},
+		{tensorCopy{elem: 2, typ: 6, dims: []int{96, 40}, box: []int{32, 16}, at: []int{-8, 5}}, "", "at [-8 5]"},
+		{tensorCopy{elem: 2, typ: 6, dims: []int{96, 40}, box: []int{32, 16}, at: []int{8, -5}}, "", "at [8 -5]"},
+		{tensorCopy{elem: 2, typ: 6, dims: []int{96, 40}, box: []int{32, 16}, at: []int{8, -16}}, "add", "at [8 -16]"},
+		{tensorCopy{elem: 4, typ: 3, dims: []int{16, 6, 5}, box: []int{8, 2, 2}, at: []int{0, 0, -1}}, "or", "at [0 0 -1]"},
+		{tensorCopy{elem: 8, typ: 4, dims: []int{16, 6}, box: []int{8, 2}, at: []int{0, 0}}, "or", "combines bits of u64"},
+		{tensorCopy{elem: 8, typ: 5, dims: []int{16, 6}, box: []int{8, 2}, at: []int{0, 0}}, "and", "combines bits of s64"},
+		{tensorCopy{elem: 8, typ: 5, dims: []int{16, 6}, box: []int{8, 2}, at: []int{12, 5}}, "xor", "combines bits of s64"},
+		{tensorCopy{elem: 8, typ: 5, dims: []int{16, 6}, box: []int{8, 2}, at: []int{12, 5}}, "min", ""},
+		{tensorCopy{elem: 4, typ: 3, dims: []int{16, 6}, box: []int{8, 2}, at: []int{12, 5}}, "xor", ""},
+	} {
+		c.copy.back = true
+		text := wgmmaHead + ".shared .align 1024 .b8 sm[8192];\n.shared .align 8 .b8 bar_sm[8];\n" + c.copy.kernelText(0)
+		if c.reduce != "" {
+			rank := fmt.Sprintf("async.bulk.tensor.%dd", len(c.copy.dims))
+			text = strings.Replace(text, "cp."+rank+back, "cp.reduce."+rank+strings.Replace(back, ".bulk", "."+c.reduce+".bulk", 1), 1)
+		}
+		m, err := Load("bulk.ptx", []byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := New(Options{Chip: H200})
+		zeros := make([]byte, c.copy.bytes(c.copy.memory()))
+		_, err = d.Launch(m, "k0", Dim(1), Dim(128), 0, Upload(d, "from", zeros), Upload(d, "to", zeros), d.Alloc("scratch", 256), d.Alloc("out", c.copy.dumped()))
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s %s: %v, want %q", c.copy.text(), c.reduce, err, c.want)
 		}
 	}
 }

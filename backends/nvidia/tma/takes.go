@@ -65,8 +65,8 @@ func (Unit) Refuses(desc *ir.Value, info *axisinfo.Result) string {
 		if !known.aligned(place[rank-1], size) {
 			return fmt.Sprintf("a block's place in its row is not known to be a multiple of %d bytes", alignment)
 		}
-		if !u.Is(tt.DescriptorLoad) && slices.ContainsFunc(place, isNegative) {
-			return "a store begins before its tensor"
+		if !u.Is(tt.DescriptorLoad) && slices.ContainsFunc(place, mayBeginBefore) {
+			return "a store may begin before its tensor"
 		}
 	}
 	return ""
@@ -188,14 +188,6 @@ func indices(op *ir.Operation) []*ir.Value {
 	return tt.AsDescriptorReduce(op).Indices()
 }
 
-// isNegative reports whether v is a constant below 0. A store that begins before
-// its tensor is an illegal instruction, too; a place computed at run time is taken
-// to be none.
-func isNegative(v *ir.Value) bool {
-	n, ok := arith.ConstantInt(v)
-	return ok && n < 0
-}
-
 // elemBytes is the size of an element that TMA knows.
 func elemBytes(t ir.Type) (int64, bool) {
 	switch ir.BitWidth(t) {
@@ -222,8 +214,10 @@ func reduces(op *ir.Operation, elem ir.Type) bool {
 			return false
 		case name == "add":
 			return e.Width == 32 || !signed
+		case slices.Contains(bitReductions, name):
+			return e.Width == 32 // of 64 bits they are an illegal instruction
 		default:
-			return slices.Contains(bitReductions, name) || slices.Contains(orderReductions, name)
+			return slices.Contains(orderReductions, name)
 		}
 	case *ir.FloatType:
 		switch ir.BitWidth(e) {

@@ -3,6 +3,7 @@ package simt
 import (
 	"encoding/binary"
 	"math/bits"
+	"slices"
 
 	"github.com/tritonc/tritonc/core/diag"
 )
@@ -186,6 +187,9 @@ func (w *warp) bulkTensor(s *step, lane, shared int, mapAddr uint64) int {
 		w.faultAt(FindAlign, lane, uint64(shared), "%s copies a box at shared address 0x%x, which is not a multiple of %d", s.in.Text, shared, boxAddressAlign)
 		return 0
 	}
+	if k.Store && !w.copiesBack(s, lane, &t, at[:t.rank]) {
+		return 0
+	}
 	row := t.box[0] * t.elem
 	rows := 1
 	for i := 1; i < t.rank; i++ {
@@ -219,6 +223,21 @@ func (w *warp) bulkTensor(s *step, lane, shared int, mapAddr uint64) int {
 		}
 	}
 	return rows * row
+}
+
+// copiesBack reports what an H200 calls an illegal instruction, which the manual does not
+// tell, of a copy to a tensor.
+func (w *warp) copiesBack(s *step, lane int, t *tensorMap, at []int) bool {
+	k := s.in.Bulk
+	if slices.ContainsFunc(at, func(i int) bool { return i < 0 }) {
+		w.faultAt(FindBounds, lane, t.addr, "%s copies a box back at %v, which begins before the tensor: the hardware calls it an illegal instruction", s.in.Text, at)
+		return false
+	}
+	if k.Reduce && t.typ.Bits() == 64 && (k.Atomic == AtomAnd || k.Atomic == AtomOr || k.Atomic == AtomXor) {
+		w.faultAt(FindTrap, lane, t.addr, "%s combines bits of %s: the hardware calls it an illegal instruction", s.in.Text, t.typ)
+		return false
+	}
+	return true
 }
 
 // tensorRow copies bytes [from, to) of a row of a box; a load fills the others.
