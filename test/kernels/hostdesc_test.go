@@ -262,7 +262,7 @@ func TestHostAttention(t *testing.T) {
 				}
 				seen[m[1]] = true
 			}
-			if len(seen) == 0 && ran.HasForm(t, oneBlock) {
+			if len(seen) == 0 && ran.HasForm(t, kerneltest.Options{"num_ctas": 1, "wgmma": "auto"}) {
 				t.Errorf("no descriptors of wgmma in\n%s", ran.PTX)
 			}
 		})
