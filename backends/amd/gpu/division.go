@@ -37,9 +37,7 @@ func fillsBits(v llir.Value, depth int) bool {
 	case *ir.Param, *ir.InstLoad:
 		return true
 	case *ir.InstCall:
-		f, ok := i.Callee.(*ir.Func)
-		return ok && (!strings.HasPrefix(f.Name(), "llvm.") || strings.HasPrefix(f.Name(), "llvm.amdgcn.raw.ptr.buffer.load") ||
-			strings.HasPrefix(f.Name(), "llvm.amdgcn.work"))
+		return resultFillsBits(i, depth)
 	case *ir.InstExtractElement:
 		return fillsBits(i.X, depth)
 	case *ir.InstAdd:
@@ -48,6 +46,11 @@ func fillsBits(v llir.Value, depth int) bool {
 		return fillsBits(i.X, depth) || fillsBits(i.Y, depth)
 	case *ir.InstMul:
 		return fillsBits(i.X, depth) || fillsBits(i.Y, depth)
+	case *ir.InstSRem: // of which LLVM looks at the dividend
+		return fillsBits(i.X, depth)
+	case *ir.InstSDiv:
+		_, isConst := i.Y.(*llir.Int)
+		return !isConst && fillsBits(i.X, depth)
 	case *ir.InstPhi:
 		for _, in := range i.Incs {
 			if x, ok := in.X.(llir.Value); ok && fillsBits(x, depth) {
@@ -56,4 +59,30 @@ func fillsBits(v llir.Value, depth int) bool {
 		}
 	}
 	return false
+}
+
+// resultFillsBits is fillsBits of what a call gives.
+func resultFillsBits(call *ir.InstCall, depth int) bool {
+	f, ok := call.Callee.(*ir.Func)
+	if !ok {
+		return false
+	}
+	name := f.Name()
+	if strings.HasPrefix(name, "llvm.smin.") || strings.HasPrefix(name, "llvm.smax.") {
+		// LLVM knows the bounds of the least of one and the greatest of another.
+		x, y := call.Args[0].(llir.Value), call.Args[1].(llir.Value)
+		return !isBound(x) && !isBound(y) && (fillsBits(x, depth) || fillsBits(y, depth))
+	}
+	return !strings.HasPrefix(name, "llvm.") || strings.HasPrefix(name, "llvm.amdgcn.raw.ptr.buffer.load") ||
+		strings.HasPrefix(name, "llvm.amdgcn.work")
+}
+
+// isBound reports whether v is the lesser or the greater of two numbers.
+func isBound(v llir.Value) bool {
+	call, ok := v.(*ir.InstCall)
+	if !ok {
+		return false
+	}
+	f, ok := call.Callee.(*ir.Func)
+	return ok && (strings.HasPrefix(f.Name(), "llvm.smin.") || strings.HasPrefix(f.Name(), "llvm.smax."))
 }

@@ -64,3 +64,24 @@ func TestSignedDivision(t *testing.T) {
 		}
 	})
 }
+
+// TestSignedDivisionBounds divides numbers of 32 bits of which LLVM knows by other ways than
+// their types that they fit into 8.
+func TestSignedDivisionBounds(t *testing.T) {
+	onChips(t, func(t *testing.T, chip string) {
+		const n = 64
+		x, y, out := kerneltest.Full(-128, "i32", n), kerneltest.Full(-1, "i8", n), kerneltest.Zeros("i32", 5, n)
+		kernelOf(chip, `def k(a, b, out, big, n: tl.constexpr):
+    i = tl.arange(0, n)
+    x = tl.load(a + i)
+    y = tl.load(b + i).to(tl.int32)
+    clamped = tl.minimum(tl.maximum(x, -128), 127)
+    tl.store(out + i, clamped // y)
+    tl.store(out + n + i, (y * 128 % x + y * 128) // y)
+    tl.store(out + 2 * n + i, (clamped % big) // y)
+    tl.store(out + 3 * n + i, (x << 24 >> 24) // y)
+    tl.store(out + 4 * n + i, (x // y) // y)
+`, kerneltest.Options{"num_warps": 1}).Run(t, kerneltest.Grid(1), x, y, out, 1000, n)
+		kerneltest.Equal(t, "quotients", out, slices.Concat(slices.Repeat([]float64{128}, 4*n), slices.Repeat([]float64{-128}, n)))
+	})
+}
