@@ -110,7 +110,7 @@ func defaultsFor(a arch) []sdk.OptionSpec {
 		case "allowed_dot_input_precisions":
 			v, specs[i].Choices = a.dotPrecisions(), a.dotPrecisions()
 		case "default_dot_input_precision":
-			v, specs[i].Choices = defaultPrecision, a.dotPrecisions()
+			v, specs[i].Choices = a.defaultPrecision(), a.dotPrecisions()
 		default:
 			continue
 		}

@@ -99,8 +99,15 @@ func (a arch) dotPrecisions() []string {
 	return []string{"ieee", "bf16x3", "bf16x6"}
 }
 
-// defaultPrecision is the default of Triton's HIPOptions on every chip.
-const defaultPrecision = "ieee"
+// defaultPrecision is what tl.dot computes f32 in that says nothing. Triton's takes tf32
+// where that is allowed, and no notice of the option default_dot_input_precision, which its
+// HIPOptions have as ieee.
+func (a arch) defaultPrecision() string {
+	if a.chip.HasXF32 {
+		return "tf32"
+	}
+	return "ieee"
+}
 
 // facts of the architecture, for Describe.
 func (a arch) facts() sdk.TargetFacts {
@@ -121,7 +128,7 @@ func (a arch) facts() sdk.TargetFacts {
 		FP8Kinds:                 fp8Kinds,
 		DeprecatedFP8DotOperands: a.deprecatedFP8(),
 		DotInputPrecisions:       a.dotPrecisions(),
-		DefaultDotInputPrecision: defaultPrecision,
+		DefaultDotInputPrecision: a.defaultPrecision(),
 		Doc:                      a.doc,
 	}
 }
