@@ -86,9 +86,6 @@ func each(x []llir.Value, f func(llir.Value) llir.Value) []llir.Value {
 	return out
 }
 
-// UnpackE2M1 is nil: no instruction converts floats of four bits to f16.
-func (*Target) UnpackE2M1(*llir.Builder, llir.Type, []llir.Value) []llir.Value { return nil }
-
 // widen gives the f32 of bytes.
 func (f float8) widen(b *llir.Builder, x []llir.Value) []llir.Value {
 	m := b.M

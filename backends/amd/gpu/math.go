@@ -14,13 +14,17 @@ import (
 // Elementwise gives the instructions of f32 that are as good as code of our own: one
 // unit in the last place of the exponential, the root and its reciprocal, which take
 // denormals for zero where Triton's do, and LLVM's logarithms on v_log_f32; the functions of
-// ROCm's device libraries; and quotients that llc would err in.
+// ROCm's device libraries; and quotients that llc would err in. A product of bf16 that has
+// no more digits than that is the upper half of that of f32.
 func (*Target) Elementwise(b *llir.Builder, op *ir.Operation, result llir.Type, x []llir.Value) llir.Value {
 	if op.Is(tt.ExternElementwise) {
 		return Library(b, tt.AsExternElementwise(op).Symbol(), x)
 	}
 	if op.Is(arith.DivSI) {
 		return signedDivision(b, x[0], x[1])
+	}
+	if result == llir.BF16 && op.Is(arith.MulF) && scalesFloat4(op) {
+		return exactly(b, b.Binary(llir.FMul, toF32(b, x[0]), toF32(b, x[1]), 0), ir.BF16)
 	}
 	if result != llir.F32 {
 		return nil
