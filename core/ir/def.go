@@ -231,6 +231,9 @@ const (
 	HasParent
 	// PassesOperands: each result is the operand of the same number, in any layout.
 	PassesOperands
+	// AnyWarps: its tensors may have layouts for another number of warps, lanes or CTAs
+	// than there are, as long as nothing else uses them.
+	AnyWarps
 )
 
 // Effects says what an operation does besides computing its results.

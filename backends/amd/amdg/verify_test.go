@@ -15,6 +15,7 @@ import (
 
 const preamble = `#b = #ttg.blocked<{sizePerThread = [2, 4], threadsPerWarp = [8, 8], warpsPerCTA = [2, 2], order = [1, 0]}>
 #b1 = #ttg.blocked<{sizePerThread = [4, 2], threadsPerWarp = [8, 8], warpsPerCTA = [2, 2], order = [1, 0]}>
+#half = #ttg.blocked<{sizePerThread = [2, 4], threadsPerWarp = [8, 8], warpsPerCTA = [2, 1], order = [1, 0]}>
 #s = #ttg.slice<{dim = 1, parent = #b}>
 #turned = #ttg.linear<{register = [[1, 0], [0, 1], [0, 2]], lane = [[0, 4], [0, 8], [0, 16], [2, 0], [4, 0], [8, 0]], warp = [[0, 32], [16, 0]], block = []}>
 #mma = #ttg.amd_mfma<{version = 3, warpsPerCTA = [2, 2], instrShape = [32, 32, 8], isTransposed = true}>
@@ -31,7 +32,7 @@ module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, "ttg.thr
       %m: tensor<32x64xi1, #b>, %m1: tensor<32x64xi1, #b1>, %c: i1, %i: i32, %to: !ttg.memdesc<32x64xf16, #sh, #smem, mutable>, %const: !ttg.memdesc<32x64xf16, #sh, #smem>,
       %bar: !ttg.memdesc<1xi64, #one, #smem, mutable>, %d: !tt.tensordesc<tensor<32x64xf16, #sh>>, %swizzled: !ttg.memdesc<32x64xf16, #shS, #smem, mutable>,
       %padded: !ttg.memdesc<32x64xf16, #pad, #smem, mutable>, %tight: !ttg.memdesc<32x64xf16, #tight, #smem, mutable>, %bytes: tensor<32x64xi8, #dotA>, %scales: tensor<32x4xi8, #b>,
-      %fp8: tensor<32x64xf8E5M2, #b>, %bf: tensor<32x64xbf16, #b>, %nibbles: tensor<32x32xi8, #b>, %packed: !ttg.memdesc<16x128xi8, #shT, #smem, mutable>) {
+      %fp8: tensor<32x64xf8E5M2, #b>, %bf: tensor<32x64xbf16, #b>, %nibbles: tensor<32x32xi8, #b>, %packed: !ttg.memdesc<16x128xi8, #shT, #smem, mutable>, %h: tensor<32x64xf16, #half>) {
 `
 
 // typeOf has the types of the preamble's values.
@@ -39,7 +40,7 @@ var typeOf = strings.NewReplacer(
 	"<v>", "tensor<32x64xf16, #b>", "<w>", "tensor<32x64xf32, #b>", "<bar>", "!ttg.memdesc<1xi64, #one, #smem, mutable>", "<to>", "!ttg.memdesc<32x64xf16, #sh, #smem, mutable>",
 	"<d>", "!tt.tensordesc<tensor<32x64xf16, #sh>>", "<swizzled>", "!ttg.memdesc<32x64xf16, #shS, #smem, mutable>", "<padded>", "!ttg.memdesc<32x64xf16, #pad, #smem, mutable>",
 	"<tight>", "!ttg.memdesc<32x64xf16, #tight, #smem, mutable>", "<fp8>", "tensor<32x64xf8E5M2, #b>", "<bf>", "tensor<32x64xbf16, #b>", "<nibbles>", "tensor<32x32xi8, #b>",
-	"<packed>", "!ttg.memdesc<16x128xi8, #shT, #smem, mutable>", "<bytes>", "tensor<32x64xi8, #dotA>", "<scales>", "tensor<32x4xi8, #b>",
+	"<packed>", "!ttg.memdesc<16x128xi8, #shT, #smem, mutable>", "<bytes>", "tensor<32x64xi8, #dotA>", "<h>", "tensor<32x64xf16, #half>", "<scales>", "tensor<32x4xi8, #b>",
 )
 
 // cases are operations, each with the rule that it breaks; "" for none.
@@ -63,6 +64,10 @@ var cases = []struct{ body, want string }{
 	{"%0 = amdg.extract_slice %v [0] : <v> to <v>", "there must be an offset for each dimension"},
 	{"%0 = amdg.extract_slice %v [0, 0] : <v> to <w>", "result element type must match source element type"},
 	{"%0 = amdg.extract_slice %v [0, 0] : <v> to tensor<32x64xf16, #b1>", "No source register holds the element for destination index [2, 0]"},
+	{"%0 = amdg.extract_slice %h [0, 0] : <h> to <h>", ""},
+	{"%0 = arith.negf %h : <h>", "Layout has 2 warps per CTA, but the context requires 4 warps per CTA"},
+	{"%0 = amdg.extract_slice %h [0, 0] : <h> to <h>\n%1 = arith.negf %0 : <h>", "Layout has 2 warps per CTA, but the context requires 4 warps per CTA"},
+	{"%0 = amdg.concat %h, %h : <h>, <h> -> tensor<64x64xf16, #half>", ""},
 	{"%0 = amdg.concat %v, %v : <v>, <v> -> tensor<64x64xf16, #b>", ""},
 	{"%0 = amdg.concat %v, %v : <v>, <v> -> tensor<64x128xf16, #b>", "Number of source tiles (2) doesn't match required count (4)."},
 	{"%0 = amdg.concat %v, %w : <v>, <w> -> tensor<64x64xf16, #b>", "All sources must have identical tensor types."},

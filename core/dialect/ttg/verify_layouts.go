@@ -15,7 +15,8 @@ type machine struct{ lanes, warps, ctas int64 }
 // checkLayouts verifies that the layouts of all tensors are for the lanes, warps
 // and CTAs that the module says: the lowering gives each thread its elements by
 // the layout, and a thread that a layout does not know, or one that is not there,
-// has none or another's. A module that does not say has no layouts yet.
+// has none or another's. A module that does not say has no layouts yet. Tensors that
+// functions are given count where operations use them, but for those with AnyWarps.
 func checkLayouts(top *ir.Operation) *ir.VerifyError {
 	c := layoutCheck{seen: map[seenType]bool{}}
 	c.regions(top, machine{}.of(top))
@@ -64,15 +65,23 @@ func (c *layoutCheck) regions(op *ir.Operation, m machine) {
 		}
 		for b := range r.Blocks() {
 			for _, a := range b.Args() {
-				c.typ(op, a.Type(), inner)
+				if !deferred(a) {
+					c.typ(op, a.Type(), inner)
+				}
 			}
 			for o := range b.Ops() {
 				for _, v := range o.Results() {
 					c.distributed(o, v.Type())
-					c.typ(o, v.Type(), inner)
+					if !deferred(v) {
+						c.typ(o, v.Type(), inner)
+					}
 				}
 				for i := range o.NumOperands() {
-					c.distributed(o, o.Operand(i).Type())
+					v := o.Operand(i)
+					c.distributed(o, v.Type())
+					if deferred(v) && !o.Def().Has(ir.AnyWarps) {
+						c.typ(o, v.Type(), inner)
+					}
 				}
 				if o.NumRegions() > 0 {
 					c.regions(o, inner.of(o))
@@ -83,6 +92,15 @@ func (c *layoutCheck) regions(op *ir.Operation, m machine) {
 			}
 		}
 	}
+}
+
+// deferred reports whether the layout of v counts where v is used.
+func deferred(v *ir.Value) bool {
+	if op := v.Def(); op != nil {
+		return op.Def().Has(ir.AnyWarps)
+	}
+	f := v.Block().Parent()
+	return v.Block().IsEntry() && f != nil && f.Def().Has(ir.Symbol)
 }
 
 // distributed checks that a tensor is not in a layout of shared memory.

@@ -34,7 +34,7 @@ var traits = map[string]ir.Trait{
 	"sameOperandsAndResultType": ir.SameOperandsAndResultType, "sameOperandsType": ir.SameOperandsType,
 	"sameShape": ir.SameShape, "sameEncoding": ir.SameEncoding, "elementwise": ir.Elementwise,
 	"noTerminator": ir.NoTerminator, "segments": ir.SegmentedOperands, "tensorSize": ir.TensorSize,
-	"passesOperands": ir.PassesOperands,
+	"passesOperands": ir.PassesOperands, "anyWarps": ir.AnyWarps,
 }
 
 func (l *loader) effects(names []string) (e ir.Effects) {
