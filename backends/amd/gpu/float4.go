@@ -1,6 +1,8 @@
 package gpu
 
 import (
+	"slices"
+
 	"github.com/tritonc/tritonc/core/dialect/arith"
 	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/dialect/ttg"
@@ -64,23 +66,19 @@ func (*Target) UnpackE2M1(b *llir.Builder, to llir.Type, x []llir.Value) []llir.
 // power of two, whose exponent was shifted to its place: bf16 has all of these, those below
 // its smallest normal number included.
 func scalesFloat4(op *ir.Operation) bool {
-	if !op.Operand(0).DefIs(ttg.Fp4ToFp) {
+	product := arith.AsMulF(op)
+	scale := product.Rhs()
+	if !product.Lhs().DefIs(ttg.Fp4ToFp) {
 		return false
 	}
-	scale := op.Operand(1)
-	for {
-		def := scale.Def()
-		switch {
-		case def == nil:
-			return false
-		case def.Is(tt.Reshape), def.Is(tt.Broadcast), def.Is(tt.ExpandDims), def.Is(ttg.ConvertLayout):
-			scale = def.Operand(0)
-			continue
-		case !def.Is(tt.Bitcast) || !def.Operand(0).DefIs(arith.ShLI):
-			return false
-		}
-		const mantissa = 7
-		by, known := arith.ConstantInt(def.Operand(0).Def().Operand(1))
-		return known && by == mantissa
+	moves := []*ir.OpDef{tt.Reshape, tt.Broadcast, tt.ExpandDims, ttg.ConvertLayout}
+	for scale.Def() != nil && slices.Contains(moves, scale.Def().Def()) {
+		scale = scale.Def().OneOperand()
 	}
+	if !scale.DefIs(tt.Bitcast) || !scale.Def().OneOperand().DefIs(arith.ShLI) {
+		return false
+	}
+	const mantissa = 7
+	by, known := arith.ConstantInt(arith.AsShLI(scale.Def().OneOperand().Def()).Rhs())
+	return known && by == mantissa
 }
