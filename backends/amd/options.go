@@ -2,6 +2,7 @@ package amd
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -87,12 +88,46 @@ func readOptions(text string) (options, error) {
 func parseOptions(a arch, given string) (string, error) {
 	values, err := sdk.ParseOptions(defaultsFor(a), given)
 	if err != nil {
-		return "", err
+		return "", explainCUDA(err)
 	}
 	if bad := checkOptions(a, values); len(bad) > 0 {
 		return "", bad
 	}
 	return values.JSON(), nil
+}
+
+// cudaOptions are the options that Triton has for CUDA alone, and what takes their place
+// here, or "".
+var cudaOptions = map[string]string{
+	"maxnreg":            "waves_per_eu bounds registers here",
+	"ptx_version":        "",
+	"ptx_options":        "",
+	"launch_pdl":         "",
+	"enable_reflect_ftz": "allow_flush_denorm has denormals taken for zero here",
+}
+
+// explainCUDA says of options of CUDA's among those that are unknown what they are.
+func explainCUDA(err error) error {
+	var list sdk.Diagnostics
+	if !errors.As(err, &list) {
+		return err
+	}
+	for i := range list {
+		name, ok := strings.CutPrefix(list[i].Message, "unknown option ")
+		if !ok {
+			continue
+		}
+		instead, ok := cudaOptions[strings.Trim(name, `"`)]
+		if !ok {
+			continue
+		}
+		help := "it is one of Triton's for CUDA; "
+		if instead != "" {
+			help += instead + "; "
+		}
+		list[i].Help = help + list[i].Help
+	}
+	return list
 }
 
 // defaultsFor is optionSpecs with the defaults of a target.

@@ -162,7 +162,7 @@ func (k *ToolKind) find(ctx context.Context, memo *toolMemo, settings map[string
 			return nil, &sdk.Diagnostic{
 				Kind:    sdk.Environment,
 				Message: fmt.Sprintf("the %s that the environment names cannot be used: %v", k.Name, err),
-				Help:    "see " + strings.Join(k.Setting.Env, ", "),
+				Help:    "see " + strings.Join(k.Setting.Env, ", ") + ", or " + k.Help,
 			}
 		}
 		return t, nil

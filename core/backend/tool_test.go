@@ -125,7 +125,7 @@ func TestFindOrder(t *testing.T) {
 	}
 	settings["asm"] = filepath.Join(path, "none")
 	var d *sdk.Diagnostic
-	if _, err := find(); !errors.As(err, &d) || d.Kind != sdk.Environment || !strings.Contains(d.Message, "none") {
+	if _, err := find(); !errors.As(err, &d) || d.Kind != sdk.Environment || !strings.Contains(d.Message, "none") || !strings.HasSuffix(d.Help, ", or "+asm.Help) {
 		t.Errorf("one that is not there: %v", err)
 	}
 	settings["asm"] = fakeTool(t, t.TempDir(), "dumb", "hello")

@@ -313,7 +313,39 @@ func (h *Host) nothingFor(t sdk.Target, c *candidates) error {
 			message = fmt.Sprintf("the backend %s, which %s asks for, cannot be used", c.choice.Ref, c.choice.From)
 		}
 	}
-	return h.noBackend(message, list)
+	err := h.noBackend(message, list)
+	if d := (*diag.Diagnostic)(nil); errors.As(err, &d) {
+		if near := h.nearest(t); near != "" {
+			d.Help = "did you mean " + near + "? " + d.Help
+		}
+	}
+	return err
+}
+
+// nearest is the target that t is probably a slip of, or "": one of the same backend whose
+// architecture is written nearly so, or the architecture of another backend.
+func (h *Host) nearest(t sdk.Target) string {
+	var archs []string
+	for _, b := range h.visible() {
+		r, ok := b.remembered()
+		if !ok || r.Description == nil {
+			continue
+		}
+		for _, p := range r.patterns() {
+			backend, arch, _ := strings.Cut(p, ":")
+			switch {
+			case strings.ContainsAny(p, `*?[\`):
+			case backend == t.Backend:
+				archs = append(archs, arch)
+			case arch == t.Arch:
+				return p
+			}
+		}
+	}
+	if arch := diag.Closest(t.Arch, archs); arch != "" {
+		return t.Backend + ":" + arch
+	}
+	return ""
 }
 
 // warn tells of backends that were passed over, of each once.
