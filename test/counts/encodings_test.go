@@ -1,0 +1,203 @@
+package counts
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/tritonc/tritonc/backends/amd/amdg"
+	"github.com/tritonc/tritonc/core"
+	"github.com/tritonc/tritonc/core/dialect"
+	"github.com/tritonc/tritonc/core/dialect/tt"
+	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/ir/text"
+	"github.com/tritonc/tritonc/internal/kerneltest"
+)
+
+// ttgirEnv names a folder with what Triton made of the jobs for gfx942 and gfx1100, as
+// gfx942/NAME.ttgir: their encodings are written to testdata/triton_encodings.tsv.
+const ttgirEnv = "TRITONC_TRITON_TTGIR"
+
+const encodingsFile = "testdata/triton_encodings.tsv"
+
+// byRows says that an operand which lies transposed is loaded row by row, and read from LDS
+// by elements: Triton turns small tiles in registers on their way to LDS, for which a thread
+// loads several rows.
+const byRows = "no operand is turned in registers"
+
+// otherEncodings are the kernels whose encodings are not Triton's, by chip, and why.
+// docs/amd.md has what the counters of TestAMDBesideTriton say of them.
+var otherEncodings = map[string]map[string]string{
+	"gfx942": {
+		"matmul_fp16": byRows, "matmul_fp16_strided": byRows, "matmul_fp16_8w": byRows, "matmul_bf16": byRows, "matmul_fp32": byRows,
+		"flash_fwd_full": byRows, "flash_fwd_causal": byRows, "dot_chain": byRows,
+		"dot_fp16_float32_None": byRows, "dot_bf16_float32_None": byRows, "dot_fp16_float16_None": byRows,
+		"dot_fp32_float32_tf32": byRows, "dot_fp32_float32_ieee": byRows,
+		"dot_scaled": "four warps share the result in two rows and columns, each with half of the MFMA that Triton's have",
+	},
+}
+
+// encodings are the types of a module's loads, stores and dots, each once: the tensors
+// that loads give and stores take, and the three of dots.
+func encodings(file string, src []byte) ([]string, error) {
+	ctx := dialect.NewContext(amdg.Dialect(), amdg.ROCDL())
+	m, err := text.Parse(ctx, file, src)
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	add := func(op string, values ...*ir.Value) {
+		for _, v := range values {
+			if _, tensor := v.Type().(*ir.TensorType); !tensor {
+				return
+			}
+			op += "\t" + text.TypeString(ctx, v.Type())
+		}
+		out = append(out, op)
+	}
+	ir.Walk(m, func(op *ir.Operation) ir.WalkResult {
+		switch {
+		case op.Is(tt.Load):
+			add("load", op.Result(0))
+		case op.Is(amdg.Dialect().Op("amdg.buffer_load")):
+			add("load", op.Result(0))
+		case op.Is(tt.Store):
+			add("store", tt.AsStore(op).Value())
+		case op.Is(amdg.Dialect().Op("amdg.buffer_store")):
+			add("store", amdg.AsBufferStore(op).Value())
+		case op.Is(tt.Dot):
+			add("dot", op.Operand(0), op.Operand(1), op.Result(0))
+		}
+		return ir.Advance
+	})
+	slices.Sort(out)
+	return slices.Compact(out), nil
+}
+
+// ttgirOf compiles a job for an AMD chip.
+func ttgirOf(t testing.TB, j job, chip string, lanes int) ([]byte, error) {
+	addAMD()
+	source, err := os.ReadFile(filepath.Join(kernelDir, j.File))
+	if err != nil {
+		t.Fatal(err)
+	}
+	to := core.Target{Backend: "hip", Arch: chip, WarpSize: lanes}
+	opts := &core.Options{Select: kerneltest.Select, Values: j.Options, Stages: []string{"ttgir"}, AllowUnlaunchable: true}
+	variants, err := core.Variants(t.Context(), &core.Source{Path: j.File, Text: source}, to, opts, core.Want{Kernel: j.Kernel, Signature: j.Signature})
+	if err != nil {
+		return nil, err
+	}
+	k, err := core.Compile(t.Context(), variants[0], to, opts)
+	if err != nil {
+		return nil, err
+	}
+	return k.Artifact("ttgir").Data, nil
+}
+
+// TestTritonEncodings writes the facts.
+func TestTritonEncodings(t *testing.T) {
+	dir := os.Getenv(ttgirEnv)
+	if dir == "" {
+		t.Skipf("%s names no folder of Triton's ttgir", ttgirEnv)
+	}
+	var b strings.Builder
+	b.WriteString("# Encodings of Triton 3.6.0's ttgir: TestTritonEncodings writes this.\n# chip\tjob\top\ttypes\n")
+	for _, chip := range []string{"gfx942", "gfx1100"} {
+		for _, j := range jobs(t) {
+			path := filepath.Join(dir, chip, j.Name+".ttgir")
+			src, err := os.ReadFile(path)
+			if err != nil {
+				continue // Triton does not compile this one
+			}
+			list, err := encodings(path, src)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, e := range list {
+				fmt.Fprintf(&b, "%s\t%s\t%s\n", chip, j.Name, e)
+			}
+		}
+	}
+	if err := os.WriteFile(encodingsFile, []byte(b.String()), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// tritonEncodings reads the facts, by chip and job.
+func tritonEncodings(t testing.TB) map[[2]string][]string {
+	t.Helper()
+	data, err := os.ReadFile(encodingsFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	facts := map[[2]string][]string{}
+	for line := range strings.Lines(string(data)) {
+		if f := strings.SplitN(strings.TrimSuffix(line, "\n"), "\t", 3); len(f) == 3 && !strings.HasPrefix(line, "#") {
+			facts[[2]string(f[:2])] = append(facts[[2]string(f[:2])], f[2])
+		}
+	}
+	return facts
+}
+
+// TestEncodingsBesideTriton compiles every job for gfx942 and gfx1100 and compares the
+// encodings of loads, stores and dots with those of Triton's ttgir. otherEncodings has
+// where they differ, and what that gives.
+func TestEncodingsBesideTriton(t *testing.T) {
+	facts := tritonEncodings(t)
+	for _, chip := range []struct {
+		name  string
+		lanes int
+	}{{"gfx942", 64}, {"gfx1100", 32}} {
+		t.Run(chip.name, func(t *testing.T) {
+			same, all := 0, 0
+			for _, j := range jobs(t) {
+				theirs, ok := facts[[2]string{chip.name, j.Name}]
+				if !ok {
+					continue
+				}
+				src, err := ttgirOf(t, j, chip.name, chip.lanes)
+				if err != nil {
+					t.Errorf("%s: %v", j.Name, kerneltest.Text(err))
+					continue
+				}
+				ours, err := encodings(j.Name, src)
+				if err != nil {
+					t.Fatal(err)
+				}
+				all++
+				why, known := otherEncodings[chip.name][j.Name]
+				switch equal := slices.Equal(ours, theirs); {
+				case equal && known:
+					t.Logf("%s has Triton's encodings: otherEncodings need not say %q", j.Name, why)
+					fallthrough
+				case equal:
+					same++
+				case known:
+					t.Logf("%s differs, as known: %s", j.Name, why)
+				default:
+					t.Errorf("%s differs:\n%s", j.Name, difference(ours, theirs))
+				}
+			}
+			t.Logf("%d of %d kernels have Triton's encodings of loads, stores and dots", same, all)
+		})
+	}
+}
+
+// difference lists what only Triton has, and what only we have.
+func difference(ours, theirs []string) string {
+	var b strings.Builder
+	for _, d := range []struct {
+		sign      string
+		of, other []string
+	}{{"-", theirs, ours}, {"+", ours, theirs}} {
+		for _, e := range d.of {
+			if !slices.Contains(d.other, e) {
+				fmt.Fprintf(&b, "  %s %s\n", d.sign, e)
+			}
+		}
+	}
+	return b.String()
+}
