@@ -119,9 +119,25 @@ def memrealtime():
             "s_memrealtime $0\ns_waitcnt lgkmcnt(0)", "=s", [], dtype=tl.int64, is_pure=False, pack=1)
 `
 
+// targetInfo adds to triton.language.target_info.
+const targetInfo = `import triton
+import triton.language as tl
+
+
+@triton.constexpr_function
+def is_hip_cdna3():
+    return tl.target_info.current_target().arch == "gfx942"
+
+
+@triton.constexpr_function
+def is_hip_cdna4():
+    return tl.target_info.current_target().arch == "gfx950"
+`
+
 // modules are what kernels may import of this backend.
 func modules() []sdk.Module {
 	return []sdk.Module{
+		{Name: "triton.language.target_info", Source: targetInfo},
 		{Name: "triton.language.extra.hip", Source: extraHIP},
 		libdevice(),
 	}

@@ -1,7 +1,5 @@
 package lang
 
-import "slices"
-
 // Facts is what the front end must know of a target: data that the backend
 // gives.
 type Facts struct {
@@ -20,19 +18,11 @@ type Facts struct {
 	DefaultDotPrecision string
 	// Properties are those that every device of the target has.
 	Properties []Property
-	// Predicates names the functions of tl.target_info that are true of the
-	// target, besides is_<Backend>.
-	Predicates []string
 	// Modules are sources in the Triton language that the backend brings.
 	Modules []ModuleSource
 	// Aliases name modules by other names: the module map
 	// ("triton.language.extra.libdevice" → "triton.language.extra.cuda.libdevice").
 	Aliases []Alias
-}
-
-// is reports whether the target is what tl.target_info.is_<what> asks.
-func (f *Facts) is(what string) bool {
-	return what == f.Backend || slices.Contains(f.Predicates, "is_"+what)
 }
 
 // MinDot is the least M, N and K of a dot whose operands have Bits bits; 0

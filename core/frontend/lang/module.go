@@ -171,7 +171,7 @@ func (l *Lib) Import(name string) any {
 		return l.core
 	case "triton.language.math":
 		return mathModule()
-	case "triton.language.target_info":
+	case targetInfoName:
 		return &targetInfo{l}
 	case "triton.language.extra":
 		return &extra{l}

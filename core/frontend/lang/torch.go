@@ -22,7 +22,7 @@ type torchVersion struct{ torch *torch }
 func (v *torchVersion) Attr(name string) (any, bool) {
 	m := &eval.Missing{Name: "torch.version." + name}
 	switch {
-	case v.torch.lib.Facts().is(name):
+	case name == v.torch.lib.Facts().Backend:
 		return &someVersion{m}, true
 	case strings.Contains(name, "_"):
 		return m, true

@@ -443,12 +443,15 @@ func (l *Lib) runtime() *eval.Package {
 }
 
 // targetInfo is triton.language.target_info: questions about the target, which
-// names in the form is_<backend>, <backend>_capability_geq and the backend's own
-// predicates answer.
+// names in the form is_<backend>, <backend>_capability_geq and a module of the backend's
+// answer.
 type targetInfo struct{ lib *Lib }
 
-func (t *targetInfo) TypeName() string   { return "module" }
-func (t *targetInfo) ModuleName() string { return "triton.language.target_info" }
+func (t *targetInfo) TypeName() string { return "module" }
+
+const targetInfoName = "triton.language.target_info"
+
+func (t *targetInfo) ModuleName() string { return targetInfoName }
 
 // Attr finds a question by its name.
 func (t *targetInfo) Attr(name string) (any, bool) {
@@ -480,8 +483,13 @@ func (t *targetInfo) Attr(name string) (any, bool) {
 			return backend == f.Backend && isInt && have >= want
 		})
 	}
+	if own, ok := t.lib.backendModule(targetInfoName).(eval.Attributer); ok {
+		if v, ok := own.Attr(name); ok {
+			return v, true
+		}
+	}
 	if what, ok := strings.CutPrefix(name, "is_"); ok {
-		return answer(func([]any) any { return f.is(what) })
+		return answer(func([]any) any { return what == f.Backend })
 	}
 	return nil, false
 }
