@@ -12,7 +12,7 @@ import (
 )
 
 func TestPasses(t *testing.T) {
-	ours := []*pass.Pass{buffers.CanonicalizePointers, buffers.ConvertBufferOps, buffers.FoldTrueCmpI}
+	ours := []*pass.Pass{buffers.CanonicalizePointers, buffers.ConvertBufferOps, buffers.FoldTrueCmpI, buffers.TestRangeAnalysis}
 	canonicalize := std.NewCanonicalize(nil)
 	passtest.RunIn(t, append(dialect.All(), amdg.Dialect()), "testdata", append(ours, canonicalize), ours...)
 }

@@ -10,4 +10,6 @@ var (
 	convertBufferOpsExample string
 	//go:embed testdata/tritonamdgpu-fold-true-cmpi/example.txtar
 	foldTrueCmpIExample string
+	//go:embed testdata/test-tritonamdgpu-range-analysis/example.txtar
+	testRangeAnalysisExample string
 )

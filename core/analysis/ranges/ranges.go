@@ -147,7 +147,9 @@ func (x Range) under(pred int64, y Range) Range {
 		z.Low = max(x.Low, y.Low+1)
 	case pred == arith.SGE:
 		z.Low = max(x.Low, y.Low)
-	case (pred == arith.ULT || pred == arith.ULE) && y.Low >= 0: // below the sign's bit
+	case pred == arith.ULT && y.Low >= 0: // below the sign's bit
+		z = Range{max(x.Low, 0), min(x.High, y.High-1)}
+	case pred == arith.ULE && y.Low >= 0:
 		z = Range{max(x.Low, 0), min(x.High, y.High)}
 	}
 	if z.Low > z.High { // nothing gets here
@@ -188,6 +190,16 @@ func (x Range) unsigned() (low, high uint64) {
 		return 0, math.MaxUint64
 	}
 	return uint64(x.Low), uint64(x.High)
+}
+
+// Unsigned are the bounds of the numbers of a type, or of tensors of it, taken as unsigned.
+func (x Range) Unsigned(t ir.Type) (low, high uint64) {
+	low, high = x.unsigned()
+	if w := ir.BitWidth(ir.ElemOf(t)); w > 0 && w < 64 {
+		mask := uint64(1)<<w - 1
+		low, high = low&mask, high&mask
+	}
+	return low, high
 }
 
 func (x Range) union(y Range) Range { return Range{min(x.Low, y.Low), max(x.High, y.High)} }
@@ -274,17 +286,12 @@ func (r *Result) carried(loop *ir.Operation, i int) Range {
 		return init
 	}
 	if by, ok := r.added(yielded, arg); ok {
-		n, ok := r.trips(loop)
-		if !ok {
-			return full(arg.Type())
+		if by, ok = r.repeated(by, loop); ok {
+			if x, ok := sum(init, by); ok {
+				return x
+			}
 		}
-		low, okLow := times(min(by.Low, 0), n)
-		high, okHigh := times(max(by.High, 0), n)
-		x, ok := sum(init, Range{low, high})
-		if !okLow || !okHigh || !ok {
-			return full(arg.Type())
-		}
-		return x
+		return full(arg.Type())
 	}
 	// The argument is open, and so anything, while it is looked at what comes of it.
 	wasOpen := r.open[arg]
@@ -296,10 +303,47 @@ func (r *Result) carried(loop *ir.Operation, i int) Range {
 	return x
 }
 
-// added is what v is more than arg, if it is a sum of arg and others.
+// repeated is what iterations of a loop add together, where each adds by.
+func (r *Result) repeated(by Range, loop *ir.Operation) (Range, bool) {
+	n, ok := r.Trips(loop)
+	low, okLow := times(min(by.Low, 0), n)
+	high, okHigh := times(max(by.High, 0), n)
+	return Range{low, high}, ok && okLow && okHigh
+}
+
+// added is what v is more than arg, if it is a sum of arg and others, or what a loop or a
+// condition makes of such sums.
 func (r *Result) added(v, arg *ir.Value) (Range, bool) {
-	if v == arg {
+	switch {
+	case v == arg:
 		return Range{}, true
+	case v.DefIs(scf.For):
+		loop, i := v.Def(), v.Index()
+		x, ok := r.added(scf.Inits(loop)[i], arg)
+		if !ok {
+			return x, false
+		}
+		by, ok := r.added(loop.Body().Terminator().Operand(i), scf.IterArg(loop, i))
+		if ok {
+			by, ok = r.repeated(by, loop)
+		}
+		if !ok {
+			return x, false
+		}
+		return sum(x, by)
+	case v.DefIs(scf.If):
+		x := Range{math.MaxInt64, math.MinInt64}
+		for _, region := range v.Def().Regions() {
+			if region.First() == nil {
+				return x, false
+			}
+			y, ok := r.added(region.First().Terminator().Operand(v.Index()), arg)
+			if !ok {
+				return x, false
+			}
+			x = x.union(y)
+		}
+		return x, true
 	}
 	if !v.DefIs(arith.AddI) && !v.DefIs(arith.SubI) {
 		return Range{}, false
@@ -324,8 +368,9 @@ func (r *Result) added(v, arg *ir.Value) (Range, bool) {
 	return sum(x, y)
 }
 
-// trips is how many iterations a loop has at most.
-func (r *Result) trips(loop *ir.Operation) (int64, bool) {
+// Trips is how many iterations a loop has at most each time that it runs; known is false
+// where that cannot be told.
+func (r *Result) Trips(loop *ir.Operation) (n int64, known bool) {
 	lower, upper, step := r.Of(scf.LowerBound(loop)), r.Of(scf.UpperBound(loop)), r.Of(scf.Step(loop))
 	if step.Low <= 0 {
 		return 0, false

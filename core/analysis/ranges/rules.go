@@ -41,6 +41,7 @@ func rules() map[*ir.OpDef]rule {
 		tt.Cat:            elements,
 		arith.ExtUI:       extUI,
 		arith.Select:      selection,
+		arith.CmpI:        comparison,
 		arith.AddI:        binary(sums),
 		arith.SubI:        binary(func(x, y Range) Range { return sums(x, negative(y)) }),
 		arith.MulI:        binary(product),
@@ -57,7 +58,7 @@ func rules() map[*ir.OpDef]rule {
 		arith.DivUI:       binary(unsigned(quotient)),
 		arith.CeilDivUI:   binary(unsigned(ceiling)),
 		arith.RemSI:       binary(remainder),
-		arith.RemUI:       binary(unsigned(remainder)),
+		arith.RemUI:       binary(remUI),
 		arith.ShLI:        binary(shiftLeft),
 		arith.ShRSI:       binary(shiftRight),
 		arith.ShRUI:       binary(unsigned(shiftRight)),
@@ -69,11 +70,14 @@ var anything = Range{math.MinInt64, math.MaxInt64}
 
 func constant(_ *Result, op *ir.Operation) Range {
 	v := op.OneResult()
+	w := ir.BitWidth(ir.ElemOf(v.Type()))
 	if n, ok := arith.ConstantInt(v); ok {
+		if w > 0 && w < 64 {
+			n = n << (64 - w) >> (64 - w)
+		}
 		return Range{n, n}
 	}
 	dense, ok := arith.AsConstant(op).Value().(*ir.DenseElementsAttr)
-	w := ir.BitWidth(ir.ElemOf(v.Type()))
 	if !ok || w == 0 || len(dense.Values) == 0 {
 		return anything
 	}
@@ -110,8 +114,31 @@ func extUI(r *Result, op *ir.Operation) Range {
 	return x
 }
 
+// What a bit is, taken as signed.
+var (
+	yes = Range{-1, -1}
+	no  = Range{0, 0}
+)
+
+func comparison(r *Result, op *ir.Operation) Range {
+	c := arith.AsCmpI(op)
+	switch holds, known := r.Of(c.Lhs()).Compare(c.Predicate(), r.Of(c.Rhs())); {
+	case !known:
+		return full(c.Result().Type())
+	case holds:
+		return yes
+	}
+	return no
+}
+
 func selection(r *Result, op *ir.Operation) Range {
 	v := arith.AsSelect(op)
+	switch r.Of(v.Condition()) {
+	case yes:
+		return r.Of(v.TrueValue())
+	case no:
+		return r.Of(v.FalseValue())
+	}
 	return r.Of(v.TrueValue()).union(r.Of(v.FalseValue()))
 }
 
@@ -220,6 +247,17 @@ func remainder(x, y Range) Range {
 		z = Range{max(z.Low, 1-most), min(z.High, most-1)}
 	}
 	return z
+}
+
+// remUI is less than a divisor below the sign's bit, whatever the dividend is.
+func remUI(x, y Range) Range {
+	switch {
+	case y.Low <= 0:
+		return unsigned(remainder)(x, y)
+	case x.Low < 0:
+		return Range{0, y.High - 1}
+	}
+	return Range{0, min(x.High, y.High-1)}
 }
 
 func shiftLeft(x, y Range) Range {
