@@ -160,6 +160,9 @@ func (d *decoder) sources(r *row, at int) (src []source, n int) {
 		src = append(src, s)
 		n++
 	}
+	if r.byteOfWord {
+		src[0].shift, src[0].width = uint(8*(d.list("op_sel", 0, 0)|d.list("op_sel", 1, 0)<<1)), 8
+	}
 	return src, n
 }
 

@@ -99,8 +99,10 @@ type row struct {
 	sat func(y uint64) uint64
 	// masks says which masks the operands have: 'o' after the destination, 'i' last.
 	masks string
-	class simt.InstClass
-	flops uint64
+	// byteOfWord: the first two bits of op_sel number the byte of the first source.
+	byteOfWord bool
+	class      simt.InstClass
+	flops      uint64
 }
 
 // The bits of the mode register.

@@ -115,7 +115,11 @@ func (p *scaledDot) scale(v *simt.Wavefront, operand, i, k int) float64 {
 		return 1
 	}
 	s := &p.scales[operand]
-	x := s.raw(v, k/scaleBlock*p.side+i) >> (8 * p.bytes[operand]) & 0xff
+	return exponentScale(s.raw(v, k/scaleBlock*p.side+i) >> (8 * p.bytes[operand]) & 0xff)
+}
+
+// exponentScale is the power of two of an exponent of 8 bits.
+func exponentScale(x uint64) float64 {
 	if x == 0xff {
 		return math.NaN()
 	}

@@ -73,7 +73,37 @@ func convertRows(g gen) []row {
 			}}, "s=ff"),
 		)
 	}
+	if g.gfx950 {
+		rows = append(rows, scaledRows()...)
+	}
 	return withClass(simt.ClassConvert, rows...)
+}
+
+// scaledRows widen two elements of 8 or 4 bits, times the power of two that has the
+// exponent of an f32.
+func scaledRows() (rows []row) {
+	for _, to := range [...]struct {
+		name string
+		t    dtype
+	}{{"f16", dF16}, {"bf16", dBF16}} {
+		for _, from := range [...]struct {
+			name   string
+			number int64 // of narrowFormats
+		}{{"fp8", 0}, {"bf8", 1}, {"fp4", 4}} {
+			f := narrowFormats[from.number]
+			types := "u=sf"
+			if f.bits == 4 {
+				types = "u=uf"
+			}
+			r := op2("v_cvt_scalef32_pk_"+to.name+"_"+from.name, types, func(a, b uint64) uint64 {
+				scale := exponentScale(b >> 23 & 0xff)
+				return to.t.encode(f.value(a)*scale) | to.t.encode(f.value(a>>f.bits)*scale)<<16
+			})
+			r.byteOfWord = f.bits == 4
+			rows = append(rows, r)
+		}
+	}
+	return rows
 }
 
 // halfByMode rounds a float to a half as the mode says.
