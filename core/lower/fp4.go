@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/tritonc/tritonc/core/dialect/ttg"
+	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/llir"
 )
 
@@ -12,6 +13,55 @@ import (
 // along the axis in the low nibble. With its exponent and mantissa at the top of
 // those of a 16-bit float, a number is too small by the difference of the biases:
 // one multiplication by a power of two, which is exact, also of e2m1's one subnormal.
+
+// Nibble is where a number of 4 bits is: the register of a byte, and 0 for its low half
+// or 1 for the high one.
+type Nibble struct{ Reg, Half int }
+
+// nibbles finds the numbers of dst among the bytes of src, which hold two of neighbours
+// along an axis.
+func (e *emitter) nibbles(src, dst *tensorLayout, axis int) ([]Nibble, error) {
+	from := slices.Concat(src.thread, src.block)
+	for i, v := range slices.Concat(dst.thread, dst.block) {
+		for d, x := range v {
+			if d == axis {
+				if x&1 != 0 {
+					return nil, fmt.Errorf("the two halves of a byte are in different threads")
+				}
+				x >>= 1
+			}
+			if from[i][d] != x {
+				return nil, fmt.Errorf("the result's layout puts elements in other threads than the operand's")
+			}
+		}
+	}
+	at, out := src.registersAt(), make([]Nibble, dst.regs)
+	for r := range out {
+		c := dst.regCoords(r)
+		half := int(c[axis] & 1)
+		c[axis] >>= 1
+		i, ok := at[coordKey(c)]
+		if !ok {
+			return nil, fmt.Errorf("the result's layout holds elements that the operand's thread lacks")
+		}
+		out[r] = Nibble{i, half}
+	}
+	return out, nil
+}
+
+// Nibbles finds the numbers of 4 bits of a result among the bytes of an operand, which hold
+// two of neighbours along an axis: one for each register of the result.
+func (s *Site) Nibbles(operand, result *ir.Value, axis int) ([]Nibble, error) {
+	src, err := s.e.layout(operand)
+	if err != nil {
+		return nil, err
+	}
+	dst, err := s.e.layout(result)
+	if err != nil {
+		return nil, err
+	}
+	return s.e.nibbles(src, dst, axis)
+}
 
 // fp4ToFp unpacks e2m1 along an axis.
 func (e *emitter) fp4ToFp(op ttg.Fp4ToFpOp) error {
@@ -23,7 +73,6 @@ func (e *emitter) fp4ToFp(op ttg.Fp4ToFpOp) error {
 	if err != nil {
 		return err
 	}
-	axis := int(op.Axis())
 	t, err := scalarType(op.Result().Type())
 	if err != nil {
 		return err
@@ -38,40 +87,23 @@ func (e *emitter) fp4ToFp(op ttg.Fp4ToFpOp) error {
 	default:
 		return fmt.Errorf("the result is not a 16-bit float")
 	}
-	from := slices.Concat(src.thread, src.block)
-	for i, v := range slices.Concat(dst.thread, dst.block) {
-		for d, x := range v {
-			if d == axis {
-				if x&1 != 0 {
-					return fmt.Errorf("the two halves of a byte are in different threads")
-				}
-				x >>= 1
-			}
-			if from[i][d] != x {
-				return fmt.Errorf("the result's layout puts elements in other threads than the operand's")
-			}
-		}
+	places, err := e.nibbles(src, dst, int(op.Axis()))
+	if err != nil {
+		return err
 	}
-	in, at := e.value(op.Src()), src.registersAt()
+	in := e.value(op.Src())
 	out := make([]llir.Value, dst.regs)
 	numbers := e.m.caps.NarrowFloats.UnpackE2M1(e.b, t, in)
 	pairs := make([]llir.Value, src.regs)
-	for r := range out {
-		c := dst.regCoords(r)
-		half := int(c[axis] & 1)
-		c[axis] >>= 1
-		i, ok := at[coordKey(c)]
-		if !ok {
-			return fmt.Errorf("the result's layout holds elements that the operand's thread lacks")
-		}
+	for r, p := range places {
 		if numbers != nil {
-			out[r] = numbers[2*i+half]
+			out[r] = numbers[2*p.Reg+p.Half]
 			continue
 		}
-		if pairs[i] == nil {
-			pairs[i] = e.fp4Pair(in[i], t, man, bias)
+		if pairs[p.Reg] == nil {
+			pairs[p.Reg] = e.fp4Pair(in[p.Reg], t, man, bias)
 		}
-		out[r] = e.b.ExtractElement(pairs[i], half)
+		out[r] = e.b.ExtractElement(pairs[p.Reg], p.Half)
 	}
 	e.set(op.Result(), out)
 	return nil

@@ -16,6 +16,8 @@ func (t *Target) Operations() map[*ir.OpDef]*lower.VendorOp {
 			v := amdg.AsInThreadTranspose(op)
 			return s.Rearrange(v.Result(), v.Src())
 		}},
+		amdg.Dialect().Op("amdg.scaled_upcast_fp8"):           {Lower: t.scaledUpcast8},
+		amdg.Dialect().Op("amdg.scaled_upcast_fp4"):           {Lower: t.scaledUpcast4},
 		amdg.Dialect().Op("amdg.local_load_packed_tranposed"): {Lower: loadPackedTransposed, Effects: readsFirst},
 		amdg.Dialect().Op("amdg.buffer_load"):                 {Lower: t.bufferLoad},
 		amdg.Dialect().Op("amdg.buffer_store"):                {Lower: t.bufferStore},

@@ -4,6 +4,7 @@
 //	shuffle.go  values that change lanes: DPP, permlane, ds_swizzle, ds_bpermute
 //	matrix.go   MFMA and WMMA
 //	scaled.go   MFMA of block-scaled operands
+//	upcast.go   operands that are widened and multiplied by their scales
 //	buffer.go   accesses by buffer instructions
 //	amdg.go     operations of the dialects amdg and rocdl
 //	math.go     functions of f32

@@ -34,7 +34,11 @@ func newScaledOperand(r *rand.Rand, format string, rows, k int, hasScale, across
 	if format == "e2m1" {
 		per = 2
 	}
-	o := scaledOperand{kerneltest.Zeros("u8", rows*k/per), kerneltest.Zeros("u8", rows*k/32), make([]float64, rows*k)}
+	typ := "u8"
+	if format == "bf16" || format == "fp16" {
+		typ = format
+	}
+	o := scaledOperand{kerneltest.Zeros(typ, rows*k/per), kerneltest.Zeros("u8", rows*k/32), make([]float64, rows*k)}
 	small := map[string]string{"e4m3": "fp8e4nv", "e5m2": "fp8e5"}[format]
 	one := kerneltest.Zeros("fp32", 1)
 	if small != "" {
@@ -50,6 +54,11 @@ func newScaledOperand(r *rand.Rand, format string, rows, k int, hasScale, across
 					at, high = i/2*k+l, i%2
 				}
 				o.bytes.SetInt(at, int64(o.bytes.At(at))|x<<(4*high))
+				continue
+			}
+			if typ != "u8" {
+				o.bytes.Set(i*k+l, r.NormFloat64())
+				o.values[i*k+l] = o.bytes.At(i*k + l)
 				continue
 			}
 			one.Set(0, r.NormFloat64())
@@ -93,8 +102,8 @@ func (c *scaledCase) source() string {
 		}
 		text := fmt.Sprintf("        %[1]s = tl.load(%[1]s_ptr + %[2]s%[3]s * %[4]s + (at // %[5]s + %[6]s)%[7]s, mask=(at // %[5]s + %[6]s)%[7]s < %[4]s, other=0)\n",
 			name, free, row, end, per, k, column)
-		if format != "e2m1" {
-			text += fmt.Sprintf("        %[1]s = %[1]s.to(tl.%[2]s, bitcast=True)\n", name, map[string]string{"e4m3": "float8e4nv", "e5m2": "float8e5"}[format])
+		if to := map[string]string{"e4m3": "float8e4nv", "e5m2": "float8e5"}[format]; to != "" {
+			text += fmt.Sprintf("        %[1]s = %[1]s.to(tl.%[2]s, bitcast=True)\n", name, to)
 		}
 		return text
 	}
@@ -141,7 +150,7 @@ func (c *scaledCase) run(t *testing.T, chip string, r *rand.Rand) {
 // TestScaledDots multiplies block-scaled matrices on CDNA: by the instructions of gfx950
 // for them, or after decomposing them. Each run draws some cases; TRITONC_ALL has all.
 func TestScaledDots(t *testing.T) {
-	formats := []string{"e2m1", "e4m3", "e5m2"}
+	formats := []string{"e2m1", "e4m3", "e5m2", "bf16", "fp16"}
 	for _, chip := range []string{"gfx942", "gfx950"} {
 		r := kerneltest.Rand(t)
 		for _, a := range formats {
@@ -153,10 +162,17 @@ func TestScaledDots(t *testing.T) {
 					{m: 32, n: 32, block: 64, k: 64, warps: 1},
 					{scaleA: true, scaleB: true, m: 16, n: 16, block: 256, k: 256, warps: 1, nan: true},
 					{scaleA: true, scaleB: true, m: 64, n: 64, block: 128, k: 128, warps: 4, side: 16, nan: true},
+					{scaleA: true, scaleB: true, m: 32, n: 32, block: 32, k: 96, warps: 2, nan: true},
+					{scaleA: true, m: 64, n: 16, block: 32, k: 96, warps: 4, nan: true},
+					{scaleB: true, m: 16, n: 64, block: 64, k: 96, warps: 2, nan: true},
 					{scaleA: true, scaleB: true, acrossA: true, m: 64, n: 32, block: 64, k: 96, warps: 2},
 					{scaleB: true, acrossB: true, m: 32, n: 64, block: 128, k: 160, warps: 4},
 					{scaleA: true, scaleB: true, acrossA: true, acrossB: true, m: 32, n: 32, block: 128, k: 128, warps: 4, side: 16},
 				} {
+					wideA, wideB := a == "bf16" || a == "fp16", b == "bf16" || b == "fp16"
+					if wideA && wideB || wideA && c.scaleA || wideB && c.scaleB {
+						continue
+					}
 					if c.a, c.b = a, b; c.acrossA && a != "e2m1" || c.acrossB && b != "e2m1" {
 						continue
 					}

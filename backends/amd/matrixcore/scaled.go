@@ -51,7 +51,7 @@ func isNarrow(format int64) bool {
 // FormScaled implements dots.ScaledUnit.
 func (u Unit) FormScaled(d dots.Scaled) *dots.ScaledForm {
 	t := tensors.Type(d.Result())
-	if len(t.Shape) != 2 || !F32.is(nil, t.Elem) || !isNarrow(d.AElemType()) || !isNarrow(d.BElemType()) {
+	if len(t.Shape) != 2 || !F32.is(nil, t.Elem) {
 		return nil
 	}
 	m, n, k := t.Shape[0], t.Shape[1], tensors.Type(d.A()).Shape[1]
@@ -65,8 +65,8 @@ func (u Unit) FormScaled(d dots.Scaled) *dots.ScaledForm {
 	}
 	c := u.chipAt(d.Target)
 	side := u.scaledSide(c, m, n, k)
-	if side == 0 {
-		return nil
+	if side == 0 || !isNarrow(d.AElemType()) || !isNarrow(d.BElemType()) {
+		return u.formUpcast(d, m, n, k)
 	}
 	tile := [2]int{side, side}
 	head, tail := chained(d.Op)

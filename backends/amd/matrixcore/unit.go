@@ -57,13 +57,15 @@ func (u Unit) chipAt(target string) *chip.Chip {
 
 // instrFor is the instruction for d, or nil.
 func (u Unit) instrFor(d dots.Dot) *Instr {
-	c := u.chipOf(d)
 	x, y, _ := d.Elems()
-	x, y = u.Widen(d, x), u.Widen(d, y)
 	shape := ir.ShapeOf(d.Result().Type())
 	rank := len(shape)
-	m, n, k := shape[rank-2], shape[rank-1], ir.ShapeOf(d.A().Type())[rank-1]
-	tf32 := d.InputPrecision() == tt.PrecisionTF32
+	k := ir.ShapeOf(d.A().Type())[rank-1]
+	return u.instrOf(u.chipOf(d), u.Widen(d, x), u.Widen(d, y), shape[rank-2], shape[rank-1], k, d.InputPrecision() == tt.PrecisionTF32)
+}
+
+// instrOf is the instruction for m×n×k elements of types x and y, or nil.
+func (u Unit) instrOf(c *chip.Chip, x, y ir.Type, m, n, k int64, tf32 bool) *Instr {
 	for _, side := range u.sides(c, m, n) {
 		for _, in := range Instrs(c) {
 			if in.Side == side && in.Takes(c, x, y, tf32) && k%int64(in.K) == 0 {
@@ -123,6 +125,10 @@ func (u Unit) Explain(d dots.Dot) []string {
 
 func elemName(t ir.Type) string { return text.TypeString(nil, t) }
 
+// tailWidth is how many elements along K of a dot's operands a lane has side by side where
+// the left one comes of another dot, as the result of that has them.
+const tailWidth = 4
+
 // Form implements dots.MatrixUnit.
 func (u Unit) Form(d dots.Dot) *dots.Form {
 	if f := u.formUnscaled(d); f != nil {
@@ -149,7 +155,7 @@ func (u Unit) Form(d dots.Dot) *dots.Form {
 		result = e
 		switch {
 		case tail && (in.A == F16 || in.A == BF16):
-			kWidth = 4 // as the result of the dot before has them
+			kWidth = tailWidth
 		case !tail && u.KPack == 2 && ir.ShapeOf(d.A().Type())[len(d.Shape())-1]%int64(2*in.K) == 0:
 			kWidth *= 2
 		}
