@@ -20,7 +20,10 @@ type Range struct{ Low, High int64 }
 type Result struct {
 	known map[*ir.Value]Range
 	// open are the values that are being looked at, on the way to themselves.
-	open    map[*ir.Value]bool
+	open map[*ir.Value]bool
+	// apart are the pairs of which the first is not known to be the second and more: values
+	// that are used twice are looked at once.
+	apart   map[[2]*ir.Value]bool
 	assumed map[*ir.Value][]assumption
 	rules   map[*ir.OpDef]rule
 }
@@ -34,7 +37,7 @@ type assumption struct {
 // Analyze collects what functions of a module assume. The results of views, operations of
 // a target, have elements of their operands.
 func Analyze(root *ir.Operation, views ...*ir.OpDef) *Result {
-	r := &Result{known: map[*ir.Value]Range{}, open: map[*ir.Value]bool{}, assumed: map[*ir.Value][]assumption{}, rules: rules()}
+	r := &Result{known: map[*ir.Value]Range{}, open: map[*ir.Value]bool{}, apart: map[[2]*ir.Value]bool{}, assumed: map[*ir.Value][]assumption{}, rules: rules()}
 	for _, v := range views {
 		r.rules[v] = elements
 	}
@@ -314,9 +317,22 @@ func (r *Result) repeated(by Range, loop *ir.Operation) (Range, bool) {
 // added is what v is more than arg, if it is a sum of arg and others, or what a loop or a
 // condition makes of such sums.
 func (r *Result) added(v, arg *ir.Value) (Range, bool) {
-	switch {
-	case v == arg:
+	if v == arg {
 		return Range{}, true
+	}
+	pair := [2]*ir.Value{v, arg}
+	if r.apart[pair] {
+		return Range{}, false
+	}
+	x, ok := r.sumWith(v, arg)
+	if !ok {
+		r.apart[pair] = true
+	}
+	return x, ok
+}
+
+func (r *Result) sumWith(v, arg *ir.Value) (Range, bool) {
+	switch {
 	case v.DefIs(scf.For):
 		loop, i := v.Def(), v.Index()
 		x, ok := r.added(scf.Inits(loop)[i], arg)

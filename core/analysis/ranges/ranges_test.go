@@ -1,6 +1,7 @@
 package ranges_test
 
 import (
+	"fmt"
 	"math"
 	"testing"
 
@@ -123,6 +124,19 @@ func smallRanges() (list []ranges.Range) {
 		}
 	}
 	return list
+}
+
+// TestDoublings: a value that is the sum of one with itself, many times over, takes no
+// longer for it.
+func TestDoublings(t *testing.T) {
+	ops := consts + "%v = scf.for %i = %c0 to %c8 step %c1 iter_args(%a = %c1) -> (i32) : i32 {\n%s0 = arith.muli %n, %k : i32\n"
+	for i := range 200 {
+		ops += fmt.Sprintf("%%s%d = arith.addi %%s%d, %%s%d : i32\n", i+1, i, i)
+	}
+	ops += "%t = arith.addi %s200, %a : i32\nscf.yield %t : i32\n}"
+	if got := last(t, ops, "i32"); got != (ranges.Range{Low: math.MinInt32, High: math.MaxInt32}) {
+		t.Errorf("%+v", got)
+	}
 }
 
 // TestBranches: arguments of blocks are what branches give them.
