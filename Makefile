@@ -44,7 +44,7 @@ ONCE_CLEAN = find "$${XDG_CACHE_HOME:-$$HOME/.cache}/tritonc/once" -mindepth 1 -
 
 # Tests have memory to spare and keep little: a collector that comes later saves a
 # seventh of their time. The two halves take about as long as each other.
-GOTEST = GOGC=$${GOGC:-400} $(GO) test
+GOTEST = GOGC=$${GOGC:-400} $(GO) test -timeout 30m
 
 .PHONY: test
 test: toolchain cuda-header build once ## the whole suite
