@@ -32,6 +32,9 @@ var (
 	GFX1200 = Chip{Name: "gfx1200", Lanes: 32, ArchitectedSGPRs: true, LDSBanks: 32, WMMA: 2, OCPFloat8: true}
 )
 
+// GFX1250 is a chip that nothing is compiled for; passes by name know its matrix cores.
+var GFX1250 = Chip{Name: "gfx1250", Lanes: 32, ArchitectedSGPRs: true, LDSBanks: 64, WMMA: 3, OCPFloat8: true}
+
 // Backend is the backend's part of a target, "hip" in "hip:gfx942".
 const Backend = "hip"
 
@@ -44,6 +47,14 @@ func Of(target string) *Chip {
 		}
 	}
 	return nil
+}
+
+// Known returns the chip of a target as Of does, and those that only passes by name know.
+func Known(target string) *Chip {
+	if target == GFX1250.Target() {
+		return &GFX1250
+	}
+	return Of(target)
 }
 
 // Target is the chip's target, hip:gfx942.

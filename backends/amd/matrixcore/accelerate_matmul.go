@@ -22,7 +22,7 @@ var AccelerateMatmul = func() *pass.Pass {
 		if arch := r.Text("arch-generation-name"); arch != "" {
 			target = chip.Backend + ":" + arch
 		}
-		u := Unit{Chip: chip.Of(target), Side: r.Int("matrix-instruction-size"), KPack: r.Int("kPack")}
+		u := Unit{Chip: chip.Known(target), Side: r.Int("matrix-instruction-size"), KPack: r.Int("kPack")}
 		if err := u.Check(target); err != nil {
 			return err
 		}

@@ -64,6 +64,9 @@ func (u Unit) FormScaled(d dots.Scaled) *dots.ScaledForm {
 		}
 	}
 	c := u.chipAt(d.Target)
+	if c.WMMA == chip.GFX1250.WMMA {
+		return formScaledWMMA(d, k)
+	}
 	side := u.scaledSide(c, m, n, k)
 	if side == 0 || !isNarrow(d.AElemType()) || !isNarrow(d.BElemType()) {
 		return u.formUpcast(d, m, n, k)
@@ -71,7 +74,7 @@ func (u Unit) FormScaled(d dots.Scaled) *dots.ScaledForm {
 	tile := [2]int{side, side}
 	head, tail := chained(d.Op)
 	warps := spreadWarps(t.Shape, d.Warps, tile, head, tail)
-	s := scales{d.AScale(), d.BScale(), t.Shape, side, warps}
+	s := scales{d.AScale(), d.BScale(), t.Shape, side, warps, false}
 	tiles := s.tiles()
 	result := &layout.AMDMFMA{Version: c.MFMA, WarpsPerCTA: warps, InstrShape: []int{side, side, ScaledK(side)}, IsTransposed: true, CGA: tensors.CGA(t)}
 	if tiles != [2]int{1, 1} {
@@ -102,6 +105,34 @@ func (u Unit) FormScaled(d dots.Scaled) *dots.ScaledForm {
 		return newDotScaled(b, x, y, acc, list, d.AElemType(), d.BElemType(), d.FastMath())
 	}
 	return form
+}
+
+// formScaledWMMA is the form of gfx1250, whose instructions have a K of 128; of numbers of
+// 4 bits the layout counts bytes. There is no lowering for it.
+func formScaledWMMA(d dots.Scaled, k int64) *dots.ScaledForm {
+	if !isNarrow(d.AElemType()) || !isNarrow(d.BElemType()) || !d.LhsKPack() || !d.RhsKPack() {
+		return nil
+	}
+	const wide = 128
+	t := tensors.Type(d.Result())
+	head, tail := chained(d.Op)
+	warps := spreadWarps(t.Shape, d.Warps, [2]int{wmmaSide, wmmaSide}, head, tail)
+	of := func(k int) *layout.AMDWMMA {
+		return &layout.AMDWMMA{Version: chip.GFX1250.WMMA, IsTranspose: true, WarpsPerCTA: warps, InstrShape: []int{wmmaSide, wmmaSide, k}, CGA: tensors.CGA(t)}
+	}
+	operand := func(index int, format int64) *layout.DotOp {
+		if format == tt.ScaleE2M1 {
+			return &layout.DotOp{OpIdx: index, Parent: of(wide / 2), KWidth: scaledBytes}
+		}
+		return &layout.DotOp{OpIdx: index, Parent: of(wide), KWidth: scaledBytes}
+	}
+	s := scales{d.AScale(), d.BScale(), t.Shape, wmmaSide, warps, true}
+	return &dots.ScaledForm{
+		Result: of(wide), A: operand(0, d.AElemType()), B: operand(1, d.BElemType()),
+		Make: func(b *ir.Builder, x, y, acc *ir.Value) *ir.Value {
+			return newDotScaled(b, x, y, acc, s.values(b, k, [2]int{1, 1}), d.AElemType(), d.BElemType(), d.FastMath())
+		},
+	}
 }
 
 // formUnscaled is the form of a dot of 8-bit floats by a scaled instruction without scales,
@@ -198,6 +229,9 @@ type scales struct {
 	shape []int64
 	side  int
 	warps []int
+	// inWords has a lane hold four scales along K side by side, as WMMA reads them; half of
+	// the lanes repeat the others.
+	inWords bool
 }
 
 // values brings scales to the layouts in which instructions read them; what has none is
@@ -232,6 +266,12 @@ func (s *scales) layout(index int, shape []int64, tiles int) *layout.Linear {
 		*list = append(*list, []int32{int32(row), int32(k)})
 	}
 	groups, rows := chip.GFX950.Lanes/s.side, s.side
+	if s.inWords {
+		groups = mostScales
+		for k := 1; k < mostScales; k *= 2 {
+			add(&e.Register, 0, k)
+		}
+	}
 	for k := groups; int64(k) < shape[1]; k *= 2 {
 		add(&e.Register, 0, k)
 	}
@@ -242,8 +282,12 @@ func (s *scales) layout(index int, shape []int64, tiles int) *layout.Linear {
 	for row := 1; row < s.side; row *= 2 {
 		add(&e.Lane, row, 0)
 	}
-	for k := 1; k < groups; k *= 2 {
-		add(&e.Lane, 0, k)
+	if s.inWords {
+		add(&e.Lane, 0, 0)
+	} else {
+		for k := 1; k < groups; k *= 2 {
+			add(&e.Lane, 0, k)
+		}
 	}
 	for i := 1; i >= 0; i-- { // warps are numbered along the columns of the result first
 		for range log2(s.warps[i]) {

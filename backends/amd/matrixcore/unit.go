@@ -34,7 +34,7 @@ func (Unit) Check(target string) error {
 	switch {
 	case target == "":
 		return fmt.Errorf("the module has no attribute ttg.target, which says for which GPU it is; convert-triton-to-tritongpu gives it one")
-	case chip.Of(target) == nil:
+	case chip.Known(target) == nil:
 		return fmt.Errorf("the module is for the target %q; AMD's matrix cores are those of targets such as %s", target, chip.GFX942.Target())
 	}
 	return nil
@@ -47,7 +47,7 @@ func (u Unit) chipOf(d dots.Dot) *chip.Chip { return u.chipAt(d.Target) }
 func (u Unit) chipAt(target string) *chip.Chip {
 	c := u.Chip
 	if c == nil {
-		c = chip.Of(target)
+		c = chip.Known(target)
 	}
 	if c == nil {
 		panic("BUG: matrixcore: the target " + target)
