@@ -6,6 +6,7 @@ import (
 	"github.com/tritonc/tritonc/backends/amd/amdg"
 	"github.com/tritonc/tritonc/backends/amd/matrixcore"
 	"github.com/tritonc/tritonc/core/dialect/encoding"
+	"github.com/tritonc/tritonc/core/dialect/scf"
 	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/dialect/ttg"
 	"github.com/tritonc/tritonc/core/ir"
@@ -25,11 +26,15 @@ import (
 var InThreadTranspose = &pass.Pass{
 	Name:    "tritonamdgpu-in-thread-transpose",
 	Doc:     "turn operands of dots in registers on their way to LDS",
+	Options: []pass.Option{{Name: "loops", Doc: "only operands that loops read", Default: false}},
 	Example: inThreadTransposeExample,
 	Before:  []*pass.Fact{facts.Machine, facts.Layouts},
 	Run: func(r *pass.Run) error {
 		b, m := ir.NewBuilder(r.Module.Context()), machine.Of(r.Module)
 		for _, op := range operations(r.Module, ttg.LocalLoad) {
+			if r.Bool("loops") && op.ParentOf(scf.For) == nil {
+				continue
+			}
 			if t := turnable(m.At(op), op); t != nil {
 				t.apply(b)
 				r.Count("turned", 1)
@@ -101,8 +106,8 @@ func turnable(m machine.Machine, read *ir.Operation) *turned {
 		return nil
 	}
 	s, ok := matrixcore.Unit{}.Buffer(operand, dots.Buffer{Shape: t.Shape, Order: []int{k, 1 - k}, Bits: bits}).(*layout.SwizzledShared)
-	if !ok {
-		return nil
+	if !ok || s.Vec < 2 {
+		return nil // single elements are read as well along the other dimension
 	}
 	w.shared = &layout.AMDRotatingShared{Vec: s.Vec, PerPhase: s.PerPhase, MaxPhase: s.MaxPhase, Order: s.Order, CGA: from.CGA}
 	return w

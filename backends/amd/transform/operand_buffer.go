@@ -71,16 +71,23 @@ func (l *streamLowering) bufferOf(operand *ir.Value, t *ir.TensorType) layout.Sh
 			return p
 		}
 	}
-	if !ok {
-		if e = operandBehind(operand); e == nil {
-			return nil
-		}
-		if e.OpIdx > 1 {
-			return sharedmem.For(dots.Plain(order), t)
-		}
+	buffer := dots.Buffer{Shape: t.Shape, Order: order, Bits: ir.BitWidth(t.Elem)}
+	if ok {
+		return sharedmem.For(matrixcore.Unit{}.Buffer(e, buffer), t)
 	}
-	buffer := matrixcore.Unit{}.Buffer(e, dots.Buffer{Shape: t.Shape, Order: order, Bits: ir.BitWidth(t.Elem)})
-	return sharedmem.For(buffer, t)
+	if e, buffer.Transposed = operandBehind(operand); e == nil {
+		return nil
+	}
+	if e.OpIdx > 1 {
+		return sharedmem.For(dots.Plain(order), t)
+	}
+	shared := matrixcore.Unit{}.Buffer(e, buffer)
+	if s, ok := shared.(*layout.SwizzledShared); ok && isPlain(s) {
+		// Where rows need no permutation it does no harm, and suits readers along rows.
+		buffer.Transposed = !buffer.Transposed
+		shared = matrixcore.Unit{}.Buffer(e, buffer)
+	}
+	return sharedmem.For(shared, t)
 }
 
 // bufferOrder is the order of dimensions of a buffer of a tensor of type t: that in which
@@ -100,35 +107,35 @@ func bufferOrder(t *ir.TensorType) []int {
 }
 
 // operandBehind is the layout of the operand of a dot on matrix cores that v becomes through
-// operations of which each alone uses the value before; nil if there is none. Scales are
-// operands 2 and 3.
-func operandBehind(v *ir.Value) *layout.DotOp {
+// operations of which each alone uses the value before, and whether these transpose it; nil
+// if there is none. Scales are operands 2 and 3.
+func operandBehind(v *ir.Value) (e *layout.DotOp, transposed bool) {
 	if _, ok := encoding.Get(v.Type()).(*layout.Linear); !ok {
-		return nil
+		return nil, false
 	}
 	for v.HasOneUse() {
 		u := v.OnlyUser()
 		if u.NumResults() != 1 || u.Block() != v.Block() {
-			return nil
+			return nil, false
 		}
 		if !u.Is(tt.Dot) && !u.Is(tt.DotScaled) {
+			transposed = transposed != u.Is(tt.Trans)
 			v = u.OneResult()
 			continue
 		}
 		result, ok := encoding.Get(u.OneResult().Type()).(*layout.AMDMFMA)
-		if !ok {
-			return nil
-		}
 		switch {
+		case !ok:
+			return nil, false
 		case u.Is(tt.DotScaled) && v == tt.AsDotScaled(u).AScale():
-			return &layout.DotOp{OpIdx: 2, Parent: result}
+			return &layout.DotOp{OpIdx: 2, Parent: result}, transposed
 		case u.Is(tt.DotScaled) && v == tt.AsDotScaled(u).BScale():
-			return &layout.DotOp{OpIdx: 3, Parent: result}
+			return &layout.DotOp{OpIdx: 3, Parent: result}, transposed
 		}
 		e, _ := encoding.Get(v.Type()).(*layout.DotOp)
-		return e
+		return e, transposed
 	}
-	return nil
+	return nil, false
 }
 
 // commonBuffer is a layout that serves two readers: their own, where it is the same but for

@@ -29,6 +29,7 @@ var Pipeline = &pass.Pass{
 	Options: []pass.Option{
 		{Name: "use_async_copy", Doc: "copy to LDS without registers", Default: false},
 		{Name: "use_pingpong", Doc: "wait for copies at the end of an iteration, for warps that take turns", Default: false},
+		{Name: "guard", Doc: "do nothing of a loop that has no iteration", Default: false},
 	},
 	Example: pipelineExample,
 	Before:  []*pass.Fact{facts.Layouts, facts.BoundedSchedules},
@@ -56,7 +57,7 @@ var Pipeline = &pass.Pass{
 			for op := range s.Loop().Body().Ops() {
 				op.SetAttr(bypassLDS, nil)
 			}
-			if l.keepsBuffers(s) && s.Expand(l.b, switchOff) {
+			if l.keepsBuffers(s) && s.Expand(l.b, switchOff, r.Bool("guard")) {
 				r.Count("loops", 1)
 			}
 		}

@@ -2,13 +2,16 @@ package transform
 
 import (
 	"github.com/tritonc/tritonc/backends/amd/chip"
+	"github.com/tritonc/tritonc/core/analysis/allocation"
 	"github.com/tritonc/tritonc/core/analysis/axisinfo"
+	"github.com/tritonc/tritonc/core/dialect/encoding"
 	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/dialect/ttg"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/pass"
 	"github.com/tritonc/tritonc/core/transform/facts"
 	"github.com/tritonc/tritonc/core/transform/ttgir/forloop"
+	"github.com/tritonc/tritonc/core/transform/ttgir/loops"
 	"github.com/tritonc/tritonc/core/transform/ttgir/pipeline"
 	"github.com/tritonc/tritonc/core/transform/ttgir/tensors"
 )
@@ -23,11 +26,17 @@ import (
 //
 // Nothing moves here; tritonamdgpu-pipeline places the rest and carries the schedule out.
 var ScheduleLoops = &pass.Pass{
-	Name:    "tritonamdgpu-schedule-loops",
-	Doc:     "assign the loads of loops, and the dots that need them, to stages",
-	Options: []pass.Option{{Name: "num_stages", Doc: "iterations of a loop in flight, unless the loop says", Default: 2}},
+	Name: "tritonamdgpu-schedule-loops",
+	Doc:  "assign the loads of loops, and the dots that need them, to stages",
+	Options: []pass.Option{
+		{Name: "num_stages", Doc: "iterations of a loop in flight, unless the loop says", Default: 2},
+		{Name: "lds", Doc: "leave out stages until a loop's buffers and scratch memory fit into so many bytes; 0: none", Default: 0},
+		{Name: "registers", Doc: "leave loops whose tensors and loads on their way take more 32-bit registers of a thread; -1: none", Default: -1},
+		{Name: "matrix", Doc: "leave loops with dots that are multiply-adds, or none of whose operands is buffered, and those that convert floats of 8 bits", Default: false},
+	},
 	Example: scheduleLoopsExample,
 	Before:  []*pass.Fact{facts.Layouts},
+	After:   []*pass.Fact{facts.BoundedSchedules},
 	Breaks:  []*pass.Fact{facts.NoSchedule},
 	Run: func(r *pass.Run) error {
 		c := chip.Of(r.Module.StringAttr(ttg.TargetAttr))
@@ -44,7 +53,11 @@ var ScheduleLoops = &pass.Pass{
 			if info == nil {
 				info = axisinfo.Analyze(r.Module)
 			}
-			loads := neededLoads(info, c, loop, stages)
+			room := room{info: info, chip: c, lds: r.Int("lds"), registers: r.Int("registers"), matrix: r.Bool("matrix"), scratch: allocation.Neutral(r.Place)}
+			stages, loads, err := room.fit(loop, stages)
+			if err != nil {
+				return err
+			}
 			if len(loads) == 0 {
 				continue
 			}
@@ -62,6 +75,82 @@ var ScheduleLoops = &pass.Pass{
 		}
 		return nil
 	},
+}
+
+// room is what a loop may take.
+type room struct {
+	info           *axisinfo.Result
+	chip           *chip.Chip
+	lds, registers int // 0 and -1: no bound
+	// matrix: copies of long loop bodies take LLVM minutes, and such bodies hide their loads.
+	matrix  bool
+	scratch allocation.Scratch
+}
+
+// fit is the most stages, up to so many, of which the loads have room, and the loads; none
+// if there is no such number.
+func (r room) fit(loop *ir.Operation, stages int) (int, []pipeline.NeededLoad, error) {
+	scratch, err := r.scratchOf(loop)
+	if err != nil {
+		return 0, nil, err
+	}
+	for ; stages > 1; stages-- {
+		loads := neededLoads(r.info, r.chip, loop, stages)
+		deepest, buffered := deepestLevel(loads), false
+		bytes, words := scratch, loops.WordsIn(loop)
+		for _, l := range loads {
+			t := tensors.Type(l.Load.OneResult())
+			switch {
+			case (&streamLowering{info: r.info, chip: r.chip}).bufferFor(l.Load) != nil:
+				bytes += (stages - 1 - deepest) * int(tensors.Elements(t)*axisinfo.ElemBytes(t))
+				words += tensors.Words(l.Load)
+				buffered = true
+			default:
+				words += tensors.Words(l.Load) * (stages - 1)
+			}
+		}
+		if r.matrix && !isShort(loop, buffered) {
+			return 0, nil, nil
+		}
+		if (r.lds == 0 || bytes <= r.lds) && (r.registers < 0 || words <= r.registers) {
+			return stages, loads, nil
+		}
+	}
+	return 0, nil, nil
+}
+
+// isShort reports whether all dots of loop are on matrix cores, operands of them are
+// buffered, and no floats of 8 bits are converted, which takes many instructions where the
+// chip has none for it. Loops without dots are short.
+func isShort(loop *ir.Operation, buffered bool) bool {
+	short := true
+	ir.Walk(loop, func(op *ir.Operation) ir.WalkResult {
+		isLong := tt.IsDot(op) && (!buffered || !tensors.IsMatrix(encoding.Get(op.OneResult().Type())))
+		if isLong || op.Is(tt.FpToFp) && ir.BitWidth(ir.ElemOf(op.OneOperand().Type())) == 8 {
+			short = false
+			return ir.Stop
+		}
+		return ir.Advance
+	})
+	return short
+}
+
+// scratchOf is the most scratch memory that an operation inside loop takes. What is loaded is
+// read from its buffer instead.
+func (r room) scratchOf(loop *ir.Operation) (most int, err error) {
+	ir.Walk(loop, func(op *ir.Operation) ir.WalkResult {
+		if op.Is(ttg.ConvertLayout) && ttg.AsConvertLayout(op).Src().DefIs(tt.Load) {
+			return ir.Advance
+		}
+		n, _, e := r.scratch(op)
+		if e != nil {
+			err = e
+			return ir.Stop
+		}
+		most = max(most, n)
+		return ir.Advance
+	})
+	return most, err
 }
 
 // narrowestCopy is the number of bytes that a thread loads at once at least, for a load to

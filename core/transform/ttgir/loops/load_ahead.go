@@ -42,7 +42,7 @@ var LoadAhead = &pass.Pass{
 		b := ir.NewBuilder(r.Module.Context())
 		for _, loop := range forloop.All(r.Module) {
 			if leavesGlobalMemory(loop) && forloop.IsInnermost(loop) && meanwhile(loop) < r.Int("meanwhile") {
-				r.Count("moved", loadAhead(b, loop, r.Int("registers")-wordsIn(loop)))
+				r.Count("moved", loadAhead(b, loop, r.Int("registers")-WordsIn(loop)))
 			}
 		}
 		return nil

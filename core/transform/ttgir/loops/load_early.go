@@ -46,7 +46,7 @@ func NewLoadEarly(unit dots.MatrixUnit) *pass.Pass {
 			ir.Walk(r.Module, func(op *ir.Operation) ir.WalkResult {
 				switch {
 				case op.Is(scf.For) && (leavesGlobalMemory(op) || !hasDots(unit, op)):
-					r.Count("moved", loadEarly(op.Body(), room-wordsIn(op)))
+					r.Count("moved", loadEarly(op.Body(), room-WordsIn(op)))
 				case op.Is(tt.Func) && len(forloop.All(op)) == 0:
 					if body := tt.AsFunc(op).Body().First(); body != nil {
 						r.Count("moved", loadBeforeDot(unit, body))

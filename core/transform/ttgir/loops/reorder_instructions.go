@@ -119,7 +119,7 @@ func sinkIntoLoops(r *pass.Run) {
 				continue
 			}
 			if _, ok := words[loop]; !ok && loop != nil {
-				words[loop] = wordsIn(loop) + loadsIn(loop)
+				words[loop] = WordsIn(loop) + loadsIn(loop)
 			}
 			if loop != nil && keeps(loop, words[loop], r.Int("registers")) {
 				r.Count("kept", 1)
@@ -150,10 +150,10 @@ func keeps(loop *ir.Operation, words, registers int) bool {
 	return words <= registers && meanwhile(loop) < mostKept
 }
 
-// wordsIn estimates the words of 32 bits that the numbers which a loop works on take
+// WordsIn estimates the words of 32 bits that the numbers which a loop works on take
 // of each thread: those that it carries, uses and multiplies. Offsets and pointers
 // do not count, of which whole tensors follow from a few values.
-func wordsIn(loop *ir.Operation) int {
+func WordsIn(loop *ir.Operation) int {
 	n := 0
 	seen := make(map[*ir.Value]bool)
 	add := func(v *ir.Value) {

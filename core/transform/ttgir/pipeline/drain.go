@@ -17,6 +17,32 @@ const (
 	Epilogue
 )
 
+// guard has the loop of e executed only if it has an iteration, of which e then knows.
+// Programs without work, such as those of a persistent kernel that get no tile, do nothing.
+func (e *expansion) guard() {
+	b, loop := e.b, e.s.loop
+	e.begins = true
+	lo, hi := scf.LowerBound(loop), scf.UpperBound(loop)
+	first, ok1 := arith.ConstantInt(lo)
+	end, ok2 := arith.ConstantInt(hi)
+	if ok1 && ok2 && first < end {
+		return
+	}
+	var types []ir.Type
+	for _, r := range loop.Results() {
+		types = append(types, r.Type())
+	}
+	b.At(loop)
+	choice := scf.NewIf(b, arith.Compare(b, arith.CmpI, arith.SLT, lo, hi), true, types...)
+	for i, r := range loop.Results() {
+		r.ReplaceAllUsesWith(choice.Result(i))
+	}
+	b.SetToEnd(scf.AsIf(choice).ElseRegion().First())
+	scf.NewYield(b, scf.Inits(loop)...)
+	b.SetToEnd(scf.AsIf(choice).ThenRegion().First())
+	loop.MoveBefore(scf.NewYield(b, loop.Results()...))
+}
+
 // drained is the iterations that a loop without predicates leaves to end after it. The
 // loop of last+1 stages ends when stage 0 has begun the last of the old iterations:
 //
@@ -30,7 +56,7 @@ type drained struct {
 	n      *ir.Operation // the new loop
 	values map[*ir.Value][]*ir.Value
 	ivs    []*ir.Value
-	exists []*ir.Value // whether there is an old iteration of that number
+	there  []*ir.Value // whether there is an old iteration of that number
 }
 
 // drain ends the iterations that the loop n began, and returns the values in place of the
@@ -55,7 +81,7 @@ func (e *expansion) drain(n *ir.Operation) []*ir.Value {
 	for i, a := range scf.IterArgs(loop) {
 		v := d.at(a, e.last)
 		if e.fixedAfterFirst(a) != nil && loop.Result(i).HasUses() {
-			v = e.selected(d.exists[0], v, n.Result(i))
+			v = e.selected(d.there[0], v, n.Result(i))
 		}
 		results = append(results, v)
 	}
@@ -77,7 +103,8 @@ func (d *drained) count() {
 			iv = arith.Binary(b, arith.AddI, iv, step)
 		}
 		d.ivs = append(d.ivs, iv)
-		d.exists = append(d.exists, arith.Compare(b, arith.CmpI, arith.SGE, total, number(i+1)))
+		exists := d.expansion.exists(i, func() *ir.Value { return arith.Compare(b, arith.CmpI, arith.SGE, total, number(i+1)) })
+		d.there = append(d.there, exists)
 	}
 }
 
@@ -105,7 +132,7 @@ func (d *drained) turn(turn int) {
 		b.Loc = op.Loc()
 		b.Insert(c)
 		at := b.Save()
-		results := d.predicated(c, d.exists[iter], Epilogue)
+		results := d.predicated(c, d.there[iter], Epilogue)
 		b.Restore(at)
 		for k, r := range op.Results() {
 			d.set(r, results[k], iter)
@@ -121,9 +148,21 @@ func (d *drained) turn(turn int) {
 	for j, c := range carries {
 		if c.is != nil && loop.Result(j).HasUses() {
 			a := scf.IterArgs(loop)[j]
-			d.set(a, d.selected(d.exists[c.iter], c.is, d.at(a, c.iter)), c.iter+1)
+			was := d.at(a, c.iter)
+			if !chosen(c.is, d.there[c.iter], was) {
+				d.set(a, d.selected(d.there[c.iter], c.is, was), c.iter+1)
+			}
 		}
 	}
+}
+
+// chosen reports whether v is the result of a condition that gives was where pred is false.
+func chosen(v, pred, was *ir.Value) bool {
+	if !v.DefIs(scf.If) {
+		return false
+	}
+	choice := scf.AsIf(v.Def())
+	return choice.Condition() == pred && choice.ElseRegion().First().Terminator().Operand(v.Index()) == was
 }
 
 // set says what v is in the iteration of that number.

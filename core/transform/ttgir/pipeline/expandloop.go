@@ -33,6 +33,8 @@ type expansion struct {
 	// drains says that the last iterations end after the loop, which then needs no
 	// predicates.
 	drains bool
+	// begins says that there is a first iteration.
+	begins bool
 	// also switches off what only the target knows how to; nil: nothing.
 	also Predicate
 
@@ -177,7 +179,7 @@ func (e *expansion) prologue() {
 	predicates := make([]*ir.Value, e.last)
 	for i := range e.last {
 		iv := e.stepped(scf.LowerBound(loop), i)
-		predicates[i] = arith.Compare(b, arith.CmpI, arith.SLT, iv, scf.UpperBound(loop))
+		predicates[i] = e.exists(i, func() *ir.Value { return arith.Compare(b, arith.CmpI, arith.SLT, iv, scf.UpperBound(loop)) })
 		e.setVersion(scf.InductionVar(loop), iv, i)
 		for _, op := range e.ops {
 			stage := e.stage(op)
@@ -220,10 +222,24 @@ func (e *expansion) prologue() {
 	}
 }
 
+// exists is test, or true for the first iteration of a loop that has one.
+func (e *expansion) exists(iter int, test func() *ir.Value) *ir.Value {
+	if e.begins && iter == 0 {
+		return arith.NewConstant(e.b, e.b.Context().BoolAttr(true))
+	}
+	return test()
+}
+
+// isTrue reports whether v is the constant true.
+func isTrue(v *ir.Value) bool {
+	n, ok := arith.ConstantInt(v)
+	return ok && n&1 == 1
+}
+
 // selected is is where pred holds, else was. A token only says what came before, and is was
 // or comes after it.
 func (e *expansion) selected(pred, is, was *ir.Value) *ir.Value {
-	if is.Type() == ttg.AsyncToken(e.b.Context()) {
+	if is.Type() == ttg.AsyncToken(e.b.Context()) || isTrue(pred) {
 		return is
 	}
 	return arith.NewSelect(e.b, pred, is, was)
@@ -232,7 +248,7 @@ func (e *expansion) selected(pred, is, was *ir.Value) *ir.Value {
 // predicated lets op, which the builder made last, do nothing where pred is false, and
 // returns the values in place of its results.
 func (e *expansion) predicated(op *ir.Operation, pred *ir.Value, part Part) []*ir.Value {
-	if e.also != nil {
+	if e.also != nil && !isTrue(pred) {
 		if results, ok := e.also(e.b, op, pred, part); ok {
 			return results
 		}

@@ -234,9 +234,14 @@ func TestPipelinedLoopsDoTheSame(t *testing.T) {
 	doTheSame(t, pipeline.Pipeline)
 }
 
-// So does one whose last iterations end after it.
+// So does one whose last iterations end after it, under a condition or not.
 func TestDrainedLoopsDoTheSame(t *testing.T) {
-	doTheSame(t, &pass.Pass{Name: "drain", Run: func(r *pass.Run) error {
+	doTheSame(t, drain(false))
+	doTheSame(t, drain(true))
+}
+
+func drain(guarded bool) *pass.Pass {
+	return &pass.Pass{Name: "drain", Run: func(r *pass.Run) error {
 		b := ir.NewBuilder(r.Module.Context())
 		for _, loop := range forloop.All(r.Module) {
 			s, ok, err := pipeline.StagingOf(loop, 0)
@@ -248,11 +253,11 @@ func TestDrainedLoopsDoTheSame(t *testing.T) {
 				switchable = switchable && (op.IsTerminator() || pipeline.CanSwitchOff(op))
 			}
 			if switchable {
-				s.Expand(b, nil)
+				s.Expand(b, nil, guarded)
 			}
 		}
 		return nil
-	}})
+	}}
 }
 
 // doTheSame runs loops that last has pipelined.

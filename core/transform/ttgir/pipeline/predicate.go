@@ -62,7 +62,7 @@ func makesDescriptor(op *ir.Operation) bool {
 // and neither does a load through a descriptor, which reads inside of its tensor
 // only. What blocks and unit made they switch off themselves.
 func predicate(b *ir.Builder, op *ir.Operation, pred *ir.Value, blocks BlockCopies, unit dots.MatrixUnit) {
-	if n, ok := arith.ConstantInt(pred); ok && n&1 == 1 || ir.IsPure(op) {
+	if isTrue(pred) || ir.IsPure(op) {
 		return
 	}
 	if u, ok := unit.(AsyncUnit); ok && u.Predicate(b, op, pred) {

@@ -116,16 +116,21 @@ type Predicate func(b *ir.Builder, op *ir.Operation, pred *ir.Value, part Part) 
 func CanSwitchOff(op *ir.Operation) bool { return canPredicate(op, nil, dots.MultiplyAdd{}) }
 
 // Expand runs the stages in different iterations. The last iterations end after the loop;
-// before and after it also is asked first how to switch an operation off. It is false, and
+// before and after it also is asked first how to switch an operation off. If guarded, all of
+// it is in a condition that there is an iteration, and the first needs no predicates. It is false, and
 // nothing changes, if the schedule would use a value before it is computed or let an access
 // to memory overtake another.
-func (p Staging) Expand(b *ir.Builder, also Predicate) bool {
+func (p Staging) Expand(b *ir.Builder, also Predicate, guarded bool) bool {
 	if !p.s.isOrdered(dots.MultiplyAdd{}) {
 		return false
 	}
 	eraseSchedule(p.s.loop)
 	if p.s.stages > 1 {
-		(&expansion{b: b, s: p.s, unit: dots.MultiplyAdd{}, drains: true, also: also}).expand()
+		e := &expansion{b: b, s: p.s, unit: dots.MultiplyAdd{}, drains: true, also: also}
+		if guarded {
+			e.guard()
+		}
+		e.expand()
 	}
 	return true
 }
