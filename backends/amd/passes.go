@@ -90,7 +90,14 @@ func (a arch) registersOf(o options) int {
 // AMD's GPUs as far as it goes.
 func ttgirRows(a arch, o options) []pass.Row {
 	registers := []pass.Setting{{Name: "registers", Value: max(a.registersOf(o)-a.spareRegisters(), 0)}}
-	rows := []pass.Row{
+	var turn []pass.Row
+	if a.chip.GFX9 {
+		turn = []pass.Row{
+			{Pass: transform.InThreadTranspose, With: []pass.Setting{{Name: "loops", Value: true}}, Why: "operands have their buffers"},
+			{Pass: layouts.RemoveConversions, Why: "removes what the pass above put around loads"},
+		}
+	}
+	rows := slices.Concat([]pass.Row{
 		{Pass: layouts.Convert, Why: "every later pass needs layouts", Needed: true, With: []pass.Setting{
 			{Name: "target", Value: a.chip.Target()},
 			{Name: "num-warps", Value: o.NumWarps},
@@ -116,10 +123,16 @@ func ttgirRows(a arch, o options) []pass.Row {
 		{Pass: loops.LICM, Why: "loads that do not change leave the loop"},
 		{Pass: canonicalize, Why: "erases loops that became empty"},
 		{Pass: loops.CombineSelectAndIf, Why: "fused loops bring new conditions"},
+		{Pass: transform.ScheduleLoops, When: staged, With: slices.Concat(registers, []pass.Setting{
+			{Name: "num_stages", Value: o.NumStages}, {Name: "lds", Value: int(a.sharedMemory)}, {Name: "matrix", Value: true},
+		}), Why: "loads and dots are final"},
+		{Pass: transform.Pipeline, When: staged, With: []pass.Setting{{Name: "guard", Value: true}}, Why: "schedules are there"},
+		{Pass: canonicalize, Why: "reads of LDS become operands"},
 		{Pass: layouts.RemoveConversions, Why: "removes conversions between loads and dots"},
 		{Pass: layouts.SpreadReplicas, Why: "the last pass that takes conversions away has run"},
 		{Pass: reduceDuplication, Why: "operands pass through LDS on their way to a dot"},
-		{Pass: loops.ReorderInstructions, Why: "fewer values are live at once"},
+	}, turn, []pass.Row{
+		{Pass: loops.ReorderInstructions, With: registers, Why: "fewer values are live at once"},
 		{Pass: loops.LoopAwareCSE, Why: "merges what reordering put side by side"},
 		{Pass: std.SymbolDCE, Why: "erases functions without callers"},
 		{Pass: std.SCCP, Why: "conditions of fused loops may be constant"},
@@ -130,7 +143,7 @@ func ttgirRows(a arch, o options) []pass.Row {
 		{Pass: loops.ReduceEarly, Why: "iterations without masked elements skip the mask"},
 		{Pass: loadEarly, With: registers, Why: "barriers are in place, and loads stay between them"},
 		{Pass: loops.LoadAhead, When: staged, With: append(registers, pass.Setting{Name: "meanwhile", Value: mostMeanwhile}), Why: "what is left of an iteration's loads is known"},
-	}
+	})
 	if o.UseBufferOps {
 		rows = append(rows, bufferRows()...)
 	}

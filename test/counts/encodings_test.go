@@ -23,8 +23,8 @@ const ttgirEnv = "TRITONC_TRITON_TTGIR"
 
 const encodingsFile = "testdata/triton_encodings.tsv"
 
-// byRows says that an operand which lies transposed is loaded row by row, and read from LDS
-// by elements: Triton turns small tiles in registers on their way to LDS, for which a thread
+// byRows says that an operand which lies transposed, of a dot outside of loops, is loaded row
+// by row, and read from LDS by elements: Triton turns small tiles in registers on their way to LDS, for which a thread
 // loads several rows.
 const byRows = "no operand is turned in registers"
 
@@ -32,8 +32,7 @@ const byRows = "no operand is turned in registers"
 // docs/amd.md has what the counters of TestAMDBesideTriton say of them.
 var otherEncodings = map[string]map[string]string{
 	"gfx942": {
-		"matmul_fp16": byRows, "matmul_fp16_strided": byRows, "matmul_fp16_8w": byRows, "matmul_bf16": byRows, "matmul_fp32": byRows,
-		"flash_fwd_full": byRows, "flash_fwd_causal": byRows, "dot_chain": byRows,
+		"dot_chain":             byRows,
 		"dot_fp16_float32_None": byRows, "dot_bf16_float32_None": byRows, "dot_fp16_float16_None": byRows,
 		"dot_fp32_float32_tf32": byRows, "dot_fp32_float32_ieee": byRows,
 		"dot_scaled": "four warps share the result in two rows and columns, each with half of the MFMA that Triton's have",
