@@ -118,6 +118,10 @@ func (d *decoder) vectorInst() (simt.Inst, bool) {
 		r := op3(d.name, types, tableOfBits(uint64(d.number("bitop3"))))
 		return plain(d.vop(&r, false).do, r.class, 0), true
 	}
+	if d.name == "v_dot4_i32_iu8" && d.g.major >= 11 {
+		r := op3(d.name, "u=uuu", dot4(d.list("neg_lo", 0, 0) != 0, d.list("neg_lo", 1, 0) != 0))
+		return plain(d.vop(&r, false).do, r.class, 0), true
+	}
 	if in, ok := d.scalarSpecial(); ok {
 		return in, true
 	}
