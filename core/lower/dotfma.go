@@ -36,6 +36,7 @@ func (e *emitter) multiplyAdd(op tt.DotOp, a, b, c *tensorLayout) error {
 	acc := append([]llir.Value(nil), e.value(op.C())...)
 	xAt, yAt := a.registersAt(), b.registersAt()
 	t := acc[0].Type()
+	wideX, wideY := make([]llir.Value, len(x)), make([]llir.Value, len(y))
 	for k := range int32(a.shape[col]) {
 		for r := range acc {
 			if c.canonical(r) != r {
@@ -50,11 +51,11 @@ func (e *emitter) multiplyAdd(op tt.DotOp, a, b, c *tensorLayout) error {
 			if !ok || !ok2 {
 				return fmt.Errorf("the operands' layouts do not hold what the result's needs")
 			}
-			p, err := e.widen(op.Op, 0, x[i], t)
+			p, err := e.widen(op.Op, 0, x[i], t, &wideX[i])
 			if err != nil {
 				return err
 			}
-			q, err := e.widen(op.Op, 1, y[j], t)
+			q, err := e.widen(op.Op, 1, y[j], t, &wideY[j])
 			if err != nil {
 				return err
 			}
@@ -82,18 +83,23 @@ func (l *tensorLayout) registersAt() map[string]int {
 	return at
 }
 
-// widen brings an element of operand i to the type of the accumulator.
-func (e *emitter) widen(op *ir.Operation, i int, v llir.Value, to llir.Type) (llir.Value, error) {
+// widen brings an element of operand i to the type of the accumulator, once.
+func (e *emitter) widen(op *ir.Operation, i int, v llir.Value, to llir.Type, wide *llir.Value) (llir.Value, error) {
 	from := v.Type()
 	if from == to {
 		return v, nil
 	}
+	if *wide != nil {
+		return *wide, nil
+	}
 	elem := ir.ElemOf(op.Operand(i).Type())
 	switch {
 	case ir.IsFloat(elem) && llir.IsFloat(from) && llir.IsFloat(to) && llir.Width(from) < llir.Width(to):
-		return e.b.Cast(llir.FPExt, v, to, 0), nil
+		*wide = e.b.Cast(llir.FPExt, v, to, 0)
 	case !ir.IsFloat(elem) && !llir.IsFloat(to) && llir.Width(from) < llir.Width(to):
-		return e.b.SExt(v, to), nil
+		*wide = e.b.SExt(v, to)
+	default:
+		return nil, fmt.Errorf("operand %s that no multiply-add takes", diag.Count(i, "has element"))
 	}
-	return nil, fmt.Errorf("operand %s that no multiply-add takes", diag.Count(i, "has element"))
+	return *wide, nil
 }

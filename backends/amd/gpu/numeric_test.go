@@ -181,6 +181,23 @@ func checkDot(t *testing.T, chip string, r *rand.Rand, c dotKind, s dotShape, o 
 	kerneltest.Near(t, "product", out, want, c.tolerance, c.tolerance*10)
 }
 
+// TestMultiplyAdds multiplies matrices that are too small for matrix instructions: halves
+// and bytes stay as narrow as they are.
+func TestMultiplyAdds(t *testing.T) {
+	onChips(t, func(t *testing.T, chip string) {
+		r := kerneltest.Rand(t)
+		for _, c := range dotKinds {
+			if c.precision == "tf32" {
+				continue
+			}
+			s := dotShape{2, 32, 16, 40, 1, 1, r.IntN(2) == 0}
+			t.Run(fmt.Sprintf("%s/%s/%s", c.a, c.b, c.acc), func(t *testing.T) {
+				checkDot(t, chip, r, c, s, kerneltest.Options{"num_warps": s.warps})
+			})
+		}
+	})
+}
+
 // TestSmallDots multiplies matrices of few rows or columns on CDNA: by instructions of
 // blocks of 4×4, by larger ones of which a part is used, or by multiply-adds. Each run
 // draws some of the kernels; TRITONC_ALL has all.

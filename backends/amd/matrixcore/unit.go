@@ -27,6 +27,7 @@ type Unit struct {
 var (
 	_ dots.Explainer  = Unit{}
 	_ dots.ScaledUnit = Unit{}
+	_ dots.Adder      = Unit{}
 )
 
 // Check implements dots.MatrixUnit.
@@ -186,6 +187,22 @@ func (u Unit) Widen(d dots.Dot, elem ir.Type) ir.Type {
 		}
 	}
 	return d.Op.Context().F16()
+}
+
+// AddsNarrow is true where an instruction adds two products of halves, or four of bytes,
+// to a sum of 32 bits.
+func (u Unit) AddsNarrow(d dots.Dot) bool {
+	x, y, to := d.Elems()
+	k := ir.ShapeOf(d.A().Type())[len(d.Shape())-1]
+	switch {
+	case I8.is(nil, x) && I8.is(nil, y) && I32.is(nil, to):
+		return k%4 == 0
+	case F16.is(nil, x) && F16.is(nil, y) && F32.is(nil, to):
+		return k%2 == 0
+	case BF16.is(nil, x) && BF16.is(nil, y) && F32.is(nil, to):
+		return k%2 == 0 && u.chipOf(d).MFMA == chip.GFX950.MFMA
+	}
+	return false
 }
 
 // Buffer permutes vectors of as many elements as a lane reads, so that the sixteen

@@ -92,6 +92,16 @@ type Explainer interface {
 	Explain(d Dot) []string
 }
 
+// Adder is a MatrixUnit of a target whose multiply-adds take operands that are narrower
+// than what they are added to.
+type Adder interface {
+	MatrixUnit
+
+	// AddsNarrow reports whether the operands of a dot without a layout of the unit stay
+	// as they are. Called by accelerate-matmul for each such dot.
+	AddsNarrow(d Dot) bool
+}
+
 // ScaledUnit is a MatrixUnit that multiplies block-scaled operands.
 type ScaledUnit interface {
 	MatrixUnit

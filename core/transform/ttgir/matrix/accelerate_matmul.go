@@ -174,6 +174,8 @@ func (a *accelerator) widen(d dots.Dot) {
 	toX, toY := to, to
 	if tensors.IsMatrix(encoding.Get(d.Result().Type())) {
 		toX, toY = a.unit.Widen(d, x), a.unit.Widen(d, y)
+	} else if u, ok := a.unit.(dots.Adder); ok && u.AddsNarrow(d) {
+		return
 	}
 	a.b.At(d.Op)
 	d.SetA(converted(a.b, d.A(), toX))
