@@ -45,6 +45,7 @@ func TestAMD(t *testing.T) {
 			t.Run("dot chain", TestDotChain)
 			t.Run("dot scaled", TestDotScaled)
 			t.Run("maths", TestMaths)
+			t.Run("libdevice", TestLibdevice)
 			t.Run("randoms", TestRandoms)
 			t.Run("debugging", TestDebugging)
 			t.Run("hints", TestHints)
