@@ -54,6 +54,7 @@ const codeObjectVersion = 500
 func (j *job) makeLLIR(c *backend.Compilation) error {
 	res, err := c.Lower(func(res *lower.Result) {
 		res.LLVM.AddFlag(llir.FlagError, "amdhsa_code_object_version", codeObjectVersion)
+		res.LLVM.MergeGuards()
 		if len(res.Externs) == 0 { // what is linked may read anything
 			j.target().MarkUnused(res.LLVM)
 		}
