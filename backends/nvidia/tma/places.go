@@ -46,38 +46,46 @@ func (l *lowest) compute(v *ir.Value) int64 {
 	if op == nil {
 		return l.ofArg(v)
 	}
-	operand := func(i int) int64 { return l.of(op.Operand(i)) }
 	switch op.Def() {
-	case arith.AddI:
-		return operand(0) + operand(1)
+	case arith.AddI, arith.MulI, arith.MaxSI, arith.MinSI:
+		b := arith.AsBinary(op)
+		return l.combined(op, b.Lhs(), b.Rhs())
 	case arith.SubI:
-		if n, ok := arith.ConstantInt(op.Operand(1)); ok {
-			return operand(0) - n
+		b := arith.AsSubI(op)
+		if n, ok := arith.ConstantInt(b.Rhs()); ok {
+			return l.of(b.Lhs()) - n
 		}
-	case arith.MulI:
-		// A negative factor alone is a difference's.
-		a, b := operand(0), operand(1)
-		if constantBelow(op.Operand(0)) || constantBelow(op.Operand(1)) {
-			return 0
-		}
-		return clamp(min(a*max(b, 1), b*max(a, 1)))
 	case arith.DivSI, arith.FloorDivI, arith.CeilDivSI, arith.RemSI, arith.ShRSI:
-		return min(operand(0), 0)
+		return min(l.of(arith.AsBinary(op).Lhs()), 0)
 	case arith.ExtSI, arith.TruncI, arith.IndexCast:
-		return operand(0)
-	case arith.MaxSI:
-		return max(operand(0), operand(1))
-	case arith.MinSI:
-		return min(operand(0), operand(1))
+		return l.of(arith.AsCast(op).In())
 	case arith.Select:
-		return min(operand(1), operand(2))
+		c := arith.AsSelect(op)
+		return min(l.of(c.TrueValue()), l.of(c.FalseValue()))
 	case scf.If:
-		i := v.Index()
-		return min(l.yielded(op.Region(0), i), l.yielded(op.Region(1), i))
+		i, c := v.Index(), scf.AsIf(op)
+		return min(l.yielded(c.ThenRegion(), i), l.yielded(c.ElseRegion(), i))
 	case scf.For:
 		return l.of(scf.AsFor(op).InitArgsAt(v.Index()))
 	}
 	return 0
+}
+
+// combined is that of an operation of two operands.
+func (l *lowest) combined(op *ir.Operation, x, y *ir.Value) int64 {
+	a, b := l.of(x), l.of(y)
+	switch op.Def() {
+	case arith.AddI:
+		return a + b
+	case arith.MaxSI:
+		return max(a, b)
+	case arith.MinSI:
+		return min(a, b)
+	}
+	if constantBelow(x) || constantBelow(y) { // what it is added to is not less
+		return 0
+	}
+	return clamp(min(a*max(b, 1), b*max(a, 1)))
 }
 
 // yielded is that of a result of a region.
