@@ -35,7 +35,7 @@ func TestBackendCheck(t *testing.T) {
 		{backends, "acme", "acme:v1", acmeLacks},
 		{gcn, "gcn", "gcn:gfx90a", gcnLacks},
 		{backends, "nvidia", "cuda:90", nil},
-		{backends, "amd", "hip:gfx942", []string{"modules"}},
+		{backends, "amd", "hip:gfx942", nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
