@@ -129,6 +129,7 @@ func TestDiesInStage(t *testing.T) {
 		if err := os.Remove(file); err != nil {
 			t.Fatal(err)
 		}
+		time.Sleep(100 * time.Millisecond) // until the host has heard which stage runs
 		kill(t, pid)
 	}
 	start := time.Now()
