@@ -104,14 +104,9 @@ func (*Target) NumPrograms(b *llir.Builder, axis int) llir.Value {
 	return b.Load(llir.I32, b.PtrAdd(args, int64(4*axis)), 4, false)
 }
 
-// Barrier is s_barrier between fences. llc drops the wait of a fence at the beginning of a
-// loop where nothing is waited for before the loop, though an iteration ends with stores:
-// on gfx9 the wait is asked for as such.
-func (t *Target) Barrier(b *llir.Builder) {
+// Barrier is s_barrier between fences.
+func (*Target) Barrier(b *llir.Builder) {
 	b.Fence(enum.AtomicOrderingRelease, workgroup)
-	if t.GFX9 {
-		b.Call(b.M.Declare("llvm.amdgcn.s.waitcnt", llir.HasEffects, llir.Void, llir.I32), b.M.I32(0xC07F))
-	}
 	b.Call(b.M.Declare("llvm.amdgcn.s.barrier", llir.HasEffects, llir.Void))
 	b.Fence(enum.AtomicOrderingAcquire, workgroup)
 }
