@@ -93,7 +93,7 @@ func ttgirRows(a arch, o options) []pass.Row {
 	var turn []pass.Row
 	if a.chip.GFX9 {
 		turn = []pass.Row{
-			{Pass: transform.InThreadTranspose, With: []pass.Setting{{Name: "loops", Value: true}}, Why: "operands have their buffers"},
+			{Pass: transform.InThreadTranspose, Why: "operands have their buffers"},
 			{Pass: layouts.RemoveConversions, Why: "removes what the pass above put around loads"},
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"github.com/tritonc/tritonc/backends/amd/amdg"
 	"github.com/tritonc/tritonc/backends/amd/matrixcore"
 	"github.com/tritonc/tritonc/core/dialect/encoding"
-	"github.com/tritonc/tritonc/core/dialect/scf"
 	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/dialect/ttg"
 	"github.com/tritonc/tritonc/core/ir"
@@ -22,19 +21,17 @@ import (
 // to LDS, for operands of dots that memory has the other way round than matrix cores read
 // them: elements that follow one another along K are then next to each other in LDS, and
 // are read as vectors. A thread loads a few rows instead of one for that. Buffers rotate
-// their swizzle, for stores now are along the other dimension.
+// their swizzle, for stores now are along the other dimension. Where matrix cores read
+// single elements along K, those are read as well from rows: the loads take a few rows, too,
+// but nothing is turned.
 var InThreadTranspose = &pass.Pass{
 	Name:    "tritonamdgpu-in-thread-transpose",
 	Doc:     "turn operands of dots in registers on their way to LDS",
-	Options: []pass.Option{{Name: "loops", Doc: "only operands that loops read", Default: false}},
 	Example: inThreadTransposeExample,
 	Before:  []*pass.Fact{facts.Machine, facts.Layouts},
 	Run: func(r *pass.Run) error {
 		b, m := ir.NewBuilder(r.Module.Context()), machine.Of(r.Module)
 		for _, op := range operations(r.Module, ttg.LocalLoad) {
-			if r.Bool("loops") && op.ParentOf(scf.For) == nil {
-				continue
-			}
 			if t := turnable(m.At(op), op); t != nil {
 				t.apply(b)
 				r.Count("turned", 1)
@@ -49,7 +46,7 @@ type turned struct {
 	flow   *bufferFlow
 	loads  []*ir.Operation
 	enc    *layout.Blocked // of the loads
-	shared layout.Shared
+	shared layout.Shared   // of the buffer; nil if it stays as it is
 }
 
 // rowBits are the bits along K that a thread reads at once.
@@ -106,10 +103,12 @@ func turnable(m machine.Machine, read *ir.Operation) *turned {
 		return nil
 	}
 	s, ok := matrixcore.Unit{}.Buffer(operand, dots.Buffer{Shape: t.Shape, Order: []int{k, 1 - k}, Bits: bits}).(*layout.SwizzledShared)
-	if !ok || s.Vec < 2 {
-		return nil // single elements are read as well along the other dimension
+	if !ok {
+		return nil
 	}
-	w.shared = &layout.AMDRotatingShared{Vec: s.Vec, PerPhase: s.PerPhase, MaxPhase: s.MaxPhase, Order: s.Order, CGA: from.CGA}
+	if s.Vec > 1 {
+		w.shared = &layout.AMDRotatingShared{Vec: s.Vec, PerPhase: s.PerPhase, MaxPhase: s.MaxPhase, Order: s.Order, CGA: from.CGA}
+	}
 	return w
 }
 
@@ -131,15 +130,22 @@ func (w *turned) apply(b *ir.Builder) {
 		load.OneResult().ReplaceUsesIf(back, func(u *ir.Use) bool { return u.Owner() != back.Def() })
 	}
 	for _, use := range w.flow.filled {
+		b.At(use.Owner())
 		t := tensors.Type(use.Value())
+		v := ttg.NewConvertLayout(b, use.Value(), enc)
+		if w.shared == nil {
+			use.Set(v)
+			continue
+		}
 		l, err := amdg.TransposedInThread(t.Shape, w.enc)
 		if err != nil {
 			panic("BUG: in-thread-transpose: " + err.Error())
 		}
-		b.At(use.Owner())
-		v := ttg.NewConvertLayout(b, use.Value(), enc)
 		to := tensors.WithEncoding(c, t, encoding.Of(c, layout.FromLayout(l)))
 		use.Set(b.Op(amdg.Dialect().Op("amdg.in_thread_transpose"), []*ir.Value{v}, to).OneResult())
+	}
+	if w.shared == nil {
+		return
 	}
 	for _, v := range w.flow.buffers {
 		t := *v.Type().(*ttg.MemDescType)
