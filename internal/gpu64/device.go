@@ -35,8 +35,9 @@ var intrinsics = &llirsim.Target{
 			return out
 		},
 	},
-	Wide:    mfma.Simulated(),
-	Barrier: "llvm.amdgcn.s.barrier",
+	Wide:     mfma.Simulated(),
+	Barrier:  "llvm.amdgcn.s.barrier",
+	Ordering: map[string]bool{"llvm.amdgcn.s.waitcnt": true},
 }
 
 // Platform is the backend with its simulated devices, which execute what this

@@ -21,6 +21,9 @@ func (t *Thread) call(c *ir.InstCall) {
 		t.wait = c
 		return
 	}
+	if target.Ordering[name] {
+		return
+	}
 	if f := target.Thread[name]; f != nil {
 		args := make([]uint64, len(c.Args))
 		for i, a := range c.Args {

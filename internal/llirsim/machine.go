@@ -25,6 +25,9 @@ type Target struct {
 	Wide map[string]func(args [][][]uint64) [][]uint64
 	// Barrier is the intrinsic at which all threads of a program wait.
 	Barrier string
+	// Ordering has the intrinsics that only order accesses, which have their effects
+	// at once here.
+	Ordering map[string]bool
 }
 
 // Kernel is a kernel to execute.

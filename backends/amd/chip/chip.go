@@ -9,8 +9,9 @@ type Chip struct {
 	Lanes int    // of a warp
 	// GFX9: CDNA, whose instructions are those of GFX9: no permlanex16, no row_xmask.
 	GFX9 bool
-	// ArchitectedSGPRs: the numbers of work-groups come in registers of the trap handler.
-	ArchitectedSGPRs bool
+	// GFX12: the numbers of work-groups come in registers of the trap handler, and each kind
+	// of access has a counter to wait for.
+	GFX12 bool
 	// LDSBanks is how many banks of 4 bytes LDS has.
 	LDSBanks int
 	// MFMA and WMMA are the version of the matrix cores by Triton's count: CDNA's or
@@ -29,11 +30,11 @@ var (
 	GFX942  = Chip{Name: "gfx942", Lanes: 64, GFX9: true, LDSBanks: 32, MFMA: 3, HasXF32: true, FNUZFloat8: true}
 	GFX950  = Chip{Name: "gfx950", Lanes: 64, GFX9: true, LDSBanks: 64, MFMA: 4, OCPFloat8: true}
 	GFX1100 = Chip{Name: "gfx1100", Lanes: 32, LDSBanks: 32, WMMA: 1}
-	GFX1200 = Chip{Name: "gfx1200", Lanes: 32, ArchitectedSGPRs: true, LDSBanks: 32, WMMA: 2, OCPFloat8: true}
+	GFX1200 = Chip{Name: "gfx1200", Lanes: 32, GFX12: true, LDSBanks: 32, WMMA: 2, OCPFloat8: true}
 )
 
 // GFX1250 is a chip that nothing is compiled for; passes by name know its matrix cores.
-var GFX1250 = Chip{Name: "gfx1250", Lanes: 32, ArchitectedSGPRs: true, LDSBanks: 64, WMMA: 3, OCPFloat8: true}
+var GFX1250 = Chip{Name: "gfx1250", Lanes: 32, GFX12: true, LDSBanks: 64, WMMA: 3, OCPFloat8: true}
 
 // Backend is the backend's part of a target, "hip" in "hip:gfx942".
 const Backend = "hip"

@@ -57,7 +57,7 @@ func (t *Target) MarkUnused(m *llir.Module) {
 	for _, in := range inputs {
 		mark(in.name, in.readers...)
 	}
-	if !t.ArchitectedSGPRs {
+	if !t.GFX12 {
 		for i, name := range workgroupIDs {
 			mark(name, "llvm.amdgcn.workgroup.id."+axes[i])
 		}
