@@ -128,10 +128,11 @@ func swapped(t *ir.TensorType) layout.Encoding {
 	switch {
 	case e.InstrShape[0] == 32 && e.InstrShape[1] == 32:
 		other = 8
-	case e.InstrShape[0] == 16 && e.InstrShape[1] == 16 && t.Shape[1] >= 32 && e.WarpsPerCTA[1] == 1:
+	case e.InstrShape[0] == 16 && e.InstrShape[1] == 16 && e.WarpsPerCTA[1] == 1:
 		other = 16 // of the next instruction, of the same warp
-	default:
-		return nil
+	}
+	if other == 0 || t.Shape[1] < 2*int64(other) {
+		return nil // or there is no such column
 	}
 	l := layout.FromLayout(tensors.Linear(t))
 	for _, bases := range []layout.Bases{l.Register, l.Lane, l.Warp, l.Block} {
