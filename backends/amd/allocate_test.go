@@ -9,3 +9,7 @@ import (
 func TestAllocateShared(t *testing.T) {
 	passtest.Run(t, "testdata", passes, allocateShared)
 }
+
+func TestOptimizeLDS(t *testing.T) {
+	passtest.Run(t, "testdata", passes, optimizeLDS)
+}

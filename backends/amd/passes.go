@@ -147,7 +147,7 @@ func ttgirRows(a arch, o options) []pass.Row {
 	if o.UseBufferOps {
 		rows = append(rows, bufferRows()...)
 	}
-	return o.without(append(rows, lastRows()...))
+	return o.without(append(rows, lastRows(a)...))
 }
 
 // bufferRows make buffer accesses, after the passes that know loads and stores.
@@ -159,13 +159,16 @@ func bufferRows() []pass.Row {
 	}
 }
 
-// lastRows clean up.
-func lastRows() []pass.Row {
+// lastRows clean up, and have the result fit into LDS.
+func lastRows(a arch) []pass.Row {
 	return []pass.Row{
 		{Pass: buffers.FoldTrueCmpI, Why: "no later pass asks for what is assumed"},
 		{Pass: canonicalize, Why: "erases pointers, and what constant conditions leave out"},
 		{Pass: std.CSE, Why: "offsets of several buffers are the same"},
 		{Pass: std.SymbolDCE, Why: "erases functions without callers"},
+		{Pass: optimizeLDS, With: []pass.Setting{
+			{Name: "target-arch", Value: a.chip.Name}, {Name: lowered.Name, Value: true},
+		}, Why: "conversions are final, and none folds two into one any more"},
 	}
 }
 
@@ -173,7 +176,7 @@ func lastRows() []pass.Row {
 var passes = slices.Concat(
 	[]*pass.Pass{std.Inline, canonicalize, std.CSE, std.SCCP, std.SymbolDCE, std.ConvertSCFToCF},
 	[]*pass.Pass{ttir.RewriteTensorPointer, ttir.RewriteTensorDescriptor, ttir.Combine, ttir.ReorderBroadcast, ttir.LoopUnroll},
-	ours(ttgir.Passes()), []*pass.Pass{matrixcore.AccelerateMatmul, buffers.CanonicalizePointers, buffers.ConvertBufferOps, buffers.FoldTrueCmpI, buffers.TestRangeAnalysis, allocateShared}, transform.Passes(),
+	ours(ttgir.Passes()), []*pass.Pass{matrixcore.AccelerateMatmul, buffers.CanonicalizePointers, buffers.ConvertBufferOps, buffers.FoldTrueCmpI, buffers.TestRangeAnalysis, allocateShared, optimizeLDS}, transform.Passes(),
 )
 
 // ours puts this backend's passes in the places of core's of the same names.

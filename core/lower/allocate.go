@@ -20,14 +20,33 @@ import (
 // would, without lowering it, and tells what operations of the target's dialect do
 // to it.
 func Allocate(mod *ir.Operation, t Target) (*allocation.Result, membar.Foreign, error) {
+	m, err := analyzed(mod, t)
+	if err != nil {
+		return nil, nil, err
+	}
+	alloc, err := allocation.Analyze(mod, m.scratch, m.sharedRoom(mod))
+	return alloc, m.effects(), err
+}
+
+// Scratch tells how much scratch memory operations of a module need where it is lowered for
+// the target. It may be asked about operations that were added since.
+func Scratch(mod *ir.Operation, t Target) (allocation.Scratch, error) {
+	m, err := analyzed(mod, t)
+	if err != nil {
+		return nil, err
+	}
+	return m.scratch, nil
+}
+
+// analyzed is a module of which scratch memory can be asked.
+func analyzed(mod *ir.Operation, t Target) (*module, error) {
 	m := &module{target: t, caps: capabilities(t), layouts: make(map[*ir.TensorType]*tensorLayout)}
 	m.own = m.ownOps()
 	if err := m.readAttrs(mod); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	m.axis = axisinfo.Analyze(mod)
-	alloc, err := allocation.Analyze(mod, m.scratch, m.sharedRoom(mod))
-	return alloc, m.effects(), err
+	return m, nil
 }
 
 // sharedRoom is how much shared memory the kernel may take although it could do with
