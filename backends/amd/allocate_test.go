@@ -13,3 +13,7 @@ func TestAllocateShared(t *testing.T) {
 func TestOptimizeLDS(t *testing.T) {
 	passtest.Run(t, "testdata", passes, optimizeLDS)
 }
+
+func TestMembar(t *testing.T) {
+	passtest.Run(t, "testdata", passes, testMembar)
+}

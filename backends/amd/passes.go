@@ -176,7 +176,7 @@ func lastRows(a arch) []pass.Row {
 var passes = slices.Concat(
 	[]*pass.Pass{std.Inline, canonicalize, std.CSE, std.SCCP, std.SymbolDCE, std.ConvertSCFToCF},
 	[]*pass.Pass{ttir.RewriteTensorPointer, ttir.RewriteTensorDescriptor, ttir.Combine, ttir.ReorderBroadcast, ttir.LoopUnroll},
-	ours(ttgir.Passes()), []*pass.Pass{matrixcore.AccelerateMatmul, buffers.CanonicalizePointers, buffers.ConvertBufferOps, buffers.FoldTrueCmpI, buffers.TestRangeAnalysis, allocateShared, optimizeLDS}, transform.Passes(),
+	ours(ttgir.Passes()), []*pass.Pass{matrixcore.AccelerateMatmul, buffers.CanonicalizePointers, buffers.ConvertBufferOps, buffers.FoldTrueCmpI, buffers.TestRangeAnalysis, allocateShared, optimizeLDS, testMembar}, transform.Passes(),
 )
 
 // ours puts this backend's passes in the places of core's of the same names.

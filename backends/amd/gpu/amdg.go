@@ -29,6 +29,17 @@ func (t *Target) Operations() map[*ir.OpDef]*lower.VendorOp {
 	}
 }
 
+// Effects is what an operation of amdg does to LDS; false of other operations.
+func Effects(op *ir.Operation) (membar.Effects, bool) {
+	switch op.Name() {
+	case "amdg.buffer_load_to_local":
+		return writesFirst(op), true
+	case "amdg.local_load_packed_tranposed":
+		return readsFirst(op), true
+	}
+	return membar.Effects{}, false
+}
+
 // writesFirst is the effect of operations that write the buffer of their first operand.
 func writesFirst(*ir.Operation) membar.Effects {
 	return membar.Effects{Operands: []membar.Effect{membar.Writes}}

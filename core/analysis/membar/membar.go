@@ -43,11 +43,18 @@ func (r *Result) Fence(op *ir.Operation) bool { return r.fence[op] }
 // is placed by alloc. foreign tells of operations of a target's dialect, and may
 // be nil.
 func Analyze(mod *ir.Operation, alloc *allocation.Result, foreign Foreign) *Result {
+	return AnalyzeWaited(mod, alloc, foreign, nil)
+}
+
+// AnalyzeWaited is Analyze of a module in which a buffer that is copied to has a part for
+// every copy in flight and one more: loads for which waited holds, which come after a wait
+// for copies, need no other order with copies to the same buffer.
+func AnalyzeWaited(mod *ir.Operation, alloc *allocation.Result, foreign Foreign, waited func(load *ir.Operation) bool) *Result {
 	a := &analysis{
 		Result: Result{
 			before: make(map[*ir.Operation]bool), after: make(map[*ir.Operation]bool), fence: make(map[*ir.Operation]bool),
 		},
-		alloc: alloc, foreign: foreign,
+		alloc: alloc, foreign: foreign, waited: waited,
 	}
 	if alloc.Size() == 0 {
 		return &a.Result // no shared memory, no order to keep
@@ -67,6 +74,7 @@ type analysis struct {
 	Result
 	alloc   *allocation.Result
 	foreign Foreign
+	waited  func(load *ir.Operation) bool // nil: of none
 	// oldest is the age from which on all reads in flight are joined together.
 	oldest int
 	// again is set while a loop is walked whose barriers are known: those of its later
@@ -357,10 +365,11 @@ func (a *analysis) bufferAccesses(op *ir.Operation) []access {
 		if _, ok := v.Type().(*ttg.MemDescType); !ok {
 			continue
 		}
-		var reads, writes, counted bool
+		var reads, writes, counted, waited bool
 		switch {
 		case op.Is(ttg.LocalLoad):
 			reads, counted = true, op.NumOperands() > 1
+			waited = a.waited != nil && a.waited(op)
 		case op.Is(ttg.LocalStore):
 			writes = true
 		case op.Is(ttg.AsyncCopy):
@@ -370,7 +379,7 @@ func (a *analysis) bufferAccesses(op *ir.Operation) []access {
 			reads, writes = true, true
 		}
 		for _, x := range a.buffersOf(v) {
-			x.counted = counted
+			x.counted, x.waited = counted, waited
 			a.parts = a.parts || writes && counted && x.ring.loop != nil
 			if reads {
 				out = append(out, x)

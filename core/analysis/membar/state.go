@@ -58,6 +58,8 @@ type access struct {
 	// counted marks an access that is ordered after the asynchronous copies into
 	// the same buffer by tokens: another copy, or a load that waited for one.
 	counted bool
+	// waited marks a load that needs no order with copies but their wait.
+	waited bool
 	// age is how many operations have had engines read for all threads since this
 	// one did, up to analysis.oldest; 0 for other accesses.
 	age int
@@ -99,6 +101,8 @@ func (p access) ordered(x access) bool {
 	same := p.root != nil && p.root == x.root
 	switch {
 	case p.Effect&x.Effect&Leader != 0:
+		return true
+	case same && (p.waited && x.write && x.counted || x.waited && p.write && p.counted):
 		return true
 	case x.counted && p.Effect&Reads != 0 && same && p.ring.apart(x.ring):
 		return true
