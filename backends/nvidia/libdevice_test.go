@@ -1,15 +1,11 @@
 package nvidia
 
 import (
-	"bytes"
-	"os"
-	"os/exec"
-	"slices"
-	"strings"
 	"testing"
 
 	"github.com/tritonc/tritonc/backends/nvidia/gpu"
 	"github.com/tritonc/tritonc/core/llir"
+	"github.com/tritonc/tritonc/internal/libdevicetest"
 )
 
 func TestLibdeviceTable(t *testing.T) {
@@ -30,87 +26,17 @@ func TestLibdeviceTable(t *testing.T) {
 	}
 }
 
-// llirTypes are the types of the library's signatures.
-var llirTypes = map[string]llir.Type{
-	"i1": llir.I32, "i32": llir.I32, "u32": llir.I32, "i64": llir.I64, "u64": llir.I64, "fp32": llir.F32, "fp64": llir.F64,
-}
-
 // Every function is lowered, with the type of its signature, to IR that LLVM
-// accepts.
+// accepts. What LLVM does not know becomes a call.
 func TestLibdeviceLowered(t *testing.T) {
-	llc, err := exec.LookPath("llc-22")
-	if err != nil {
-		t.Skip("llc-22 is not installed: nothing to check the LLVM IR with")
-	}
 	target := &gpu.Target{CC: 80}
 	m := llir.NewModule("libdevice", target.Triple(), target.DataLayout())
-	for _, e := range libdevice().Externs {
-		params := make([]llir.Type, len(e.Args))
-		for i, a := range e.Args {
-			params[i] = llirTypes[a]
-		}
-		result := llirTypes[e.Result]
-		fn := m.NewFunc("test_"+e.Symbol, false, result, params...)
-		b := llir.NewBuilder(fn)
-		b.SetBlock(fn.NewBlock(nil))
-		x := make([]llir.Value, len(params))
-		for i := range x {
-			x[i] = fn.Param(i)
-		}
-		v := target.Library(b, e.Symbol, result, x)
-		switch {
-		case v == nil:
-			t.Errorf("%s has no lowering", e.Symbol)
-			v = m.Zero(result)
-		case v.Type() != result:
-			t.Errorf("%s gives %s, want %s", e.Symbol, v.Type(), result)
-			v = m.Zero(result)
-		}
-		b.Ret(v)
-	}
-	cmd := exec.Command(llc, "-mcpu=sm_80", "-mattr=+ptx84", "-O0", "-o", "-", "-")
-	cmd.Stdin = bytes.NewReader(m.Print())
-	cmd.Stderr = os.Stderr
-	ptx, err := cmd.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	// What LLVM does not know becomes a call.
-	for line := range bytes.Lines(ptx) {
-		if bytes.Contains(line, []byte(".extern")) {
-			t.Errorf("%s", line)
-		}
-	}
+	libdevicetest.Lower(t, m, libdevice().Externs, target.Library)
+	libdevicetest.Assemble(t, m, ".extern", "-mcpu=sm_80", "-mattr=+ptx84")
 }
 
-// otherVendors are functions of the same modules on other vendors' hardware, which
-// kernels written for that hardware call. CUDA's libdevice has none of them.
-const otherVendors = "fast_erf fast_gelu fast_sigmoid fast_tanh fast_tanhf max philox xpu_trunc_div"
-
-// Every function of libdevice that public kernels were counted to call has a row.
-// TestLibdeviceLowered says that rows have code.
+// Every function of libdevice that public kernels were counted to call has a row, but for
+// those that only other vendors' modules have.
 func TestLibdeviceCounted(t *testing.T) {
-	list, err := os.ReadFile("../../test/math/census/testdata/functions.tsv")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ours := map[string]bool{}
-	for _, e := range libdevice().Externs {
-		ours[e.Name] = true
-	}
-	found := 0
-	for line := range strings.Lines(string(list)) {
-		f := strings.Fields(line)
-		if len(f) != 4 || f[0] != "libdevice" {
-			continue
-		}
-		name := f[1]
-		found++
-		if !ours[name] && !slices.Contains(strings.Fields(otherVendors), name) {
-			t.Errorf("libdevice has no %s, which %s kernels call", name, f[2])
-		}
-	}
-	if found < 20 {
-		t.Errorf("%d functions of libdevice in the list", found)
-	}
+	libdevicetest.Counted(t, "../..", libdevice().Externs, "fast_erf fast_gelu fast_sigmoid fast_tanh fast_tanhf max philox xpu_trunc_div")
 }

@@ -1,7 +1,6 @@
 package gpu64
 
 import (
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -9,30 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tritonc/tritonc/driver/array"
 	"github.com/tritonc/tritonc/internal/kerneltest"
 	"github.com/tritonc/tritonc/internal/refkernels"
 )
-
-// matmul multiplies A and B in a pipelined loop over K, whose last part is masked.
-// B lies transposed in memory where that is asked for.
-func matmul(acc, zero string, isTransposed bool) string {
-	y := "tl.load(b + (at + l)[:, None] * N + j[None, :], mask=(at + l)[:, None] < K, other=" + zero + ")"
-	if isTransposed {
-		y = "tl.load(b + j[:, None] * K + (at + l)[None, :], mask=(at + l)[None, :] < K, other=" + zero + ").T"
-	}
-	return `def k(a, b, out, K, M: tl.constexpr, N: tl.constexpr, B: tl.constexpr):
-    i = tl.arange(0, M)
-    j = tl.arange(0, N)
-    l = tl.arange(0, B)
-    acc = tl.zeros((M, N), tl.` + acc + `)
-    for at in range(0, K, B):
-        x = tl.load(a + i[:, None] * K + (at + l)[None, :], mask=(at + l)[None, :] < K, other=` + zero + `)
-        y = ` + y + `
-        acc = tl.dot(x, y, acc, out_dtype=tl.` + acc + `)
-    tl.store(out + i[:, None] * N + j[None, :], acc)
-`
-}
 
 // TestMFMA multiplies by matrix instructions: all types that they take and some
 // that are widened for them, both sizes, several warps, one and several
@@ -40,20 +18,20 @@ func matmul(acc, zero string, isTransposed bool) string {
 func TestMFMA(t *testing.T) {
 	r := kerneltest.Rand(t)
 	for _, c := range []struct {
-		a, b, acc string
-		tolerance float64
+		kerneltest.Dot
 		intrinsic string // the end of its name
 	}{
-		{"fp16", "fp16", "float32", 1e-5, "f16("},
-		{"fp16", "fp16", "float16", 3e-2, "f16("},
-		{"bf16", "bf16", "float32", 1e-5, "bf16.1k("},
-		{"fp32", "fp32", "float32", 1e-5, "f32("},
-		{"fp64", "fp64", "float64", 1e-12, "4f64("},
-		{"i8", "i8", "int32", 0, "i8("},
-		{"fp8e4b8", "fp8e4b8", "float32", 1e-5, "fp8.fp8("},
-		{"fp8e5b16", "fp8e5b16", "float32", 1e-5, "bf8.bf8("},
-		{"fp8e4b8", "fp8e5b16", "float32", 1e-5, "bf8.fp8("}, // exchanged, as results are transposed
-		{"fp8e4nv", "fp8e4nv", "float32", 1e-5, "f16("},
+		{kerneltest.Dot{A: "fp16", B: "fp16", Acc: "float32", Tolerance: 1e-5}, "f16("},
+		{kerneltest.Dot{A: "fp16", B: "fp16", Acc: "float16", Tolerance: 3e-2}, "f16("},
+		{kerneltest.Dot{A: "bf16", B: "bf16", Acc: "float32", Tolerance: 1e-5}, "bf16.1k("},
+		{kerneltest.Dot{A: "fp32", B: "fp32", Acc: "float32", Tolerance: 1e-5}, "f32("},
+		{kerneltest.Dot{A: "fp64", B: "fp64", Acc: "float64", Tolerance: 1e-12}, "4f64("},
+		{kerneltest.Dot{A: "i8", B: "i8", Acc: "int32"}, "i8("},
+		{kerneltest.Dot{A: "fp8e4b8", B: "fp8e4b8", Acc: "float32", Tolerance: 1e-5}, "fp8.fp8("},
+		{kerneltest.Dot{A: "fp8e5b16", B: "fp8e5b16", Acc: "float32", Tolerance: 1e-5}, "bf8.bf8("},
+		// Exchanged, as results are transposed.
+		{kerneltest.Dot{A: "fp8e4b8", B: "fp8e5b16", Acc: "float32", Tolerance: 1e-5}, "bf8.fp8("},
+		{kerneltest.Dot{A: "fp8e4nv", B: "fp8e4nv", Acc: "float32", Tolerance: 1e-5}, "f16("},
 	} {
 		for _, s := range []struct {
 			m, n, block, k, warps int
@@ -63,38 +41,11 @@ func TestMFMA(t *testing.T) {
 			{16, 32, 32, 40, 1, true},
 			{64, 32, 64, 100, 2, true},
 		} {
-			t.Run(fmt.Sprintf("%s/%s/%s/%dx%dx%d", c.a, c.b, c.acc, s.m, s.n, s.block), func(t *testing.T) {
-				vals := func(typ string, n int) *array.Array {
-					if typ == "i8" {
-						return kerneltest.Randint(r, -128, 128, typ, n)
-					}
-					return kerneltest.Randn(r, typ, n)
-				}
-				a, b := vals(c.a, s.m*s.k), vals(c.b, s.k*s.n)
-				want := make([]float64, s.m*s.n)
-				for i := range s.m {
-					for j := range s.n {
-						for l := range s.k {
-							y := b.At(l*s.n + j)
-							if s.isTransposed {
-								y = b.At(j*s.k + l)
-							}
-							want[i*s.n+j] += a.At(i*s.k+l) * y
-						}
-					}
-				}
-				zero := "0.0"
-				if c.acc == "int32" {
-					zero = "0"
-				}
-				out := kerneltest.Zeros(map[string]string{"float16": "fp16", "float32": "fp32", "float64": "fp64", "int32": "i32"}[c.acc], s.m*s.n)
-				source := matmul(c.acc, zero, s.isTransposed)
-				kernel := kernelOf(source, options{NumWarps: s.warps, NumStages: 2, MFMA: true})
-				kernel.Run(t, kerneltest.Grid(1), a, b, out, s.k, s.m, s.n, s.block)
-				near(t, out, want, c.tolerance)
-
-				signature := fmt.Sprintf("a=*%s, b=*%s, out=*%s, K=i32, M=%d, N=%d, B=%d", c.a, c.b, out.Type.Name, s.m, s.n, s.block)
-				ir := compileMFMA(t, source, signature, StageLLIR, s.warps)
+			d := c.Dot
+			d.M, d.N, d.Block, d.K, d.IsTransposed = s.m, s.n, s.block, s.k, s.isTransposed
+			t.Run(d.String(), func(t *testing.T) {
+				d.Check(t, r, target, mfmaOptions(s.warps))
+				ir := compileMFMA(t, d, StageLLIR, s.warps)
 				if !regexp.MustCompile(`@llvm\.amdgcn\.mfma\.[a-z0-9.]*` + regexp.QuoteMeta(c.intrinsic)).MatchString(ir) {
 					t.Errorf("the LLVM IR has no call of llvm.amdgcn.mfma.…%s…):\n%s", c.intrinsic, ir)
 				}
@@ -103,10 +54,17 @@ func TestMFMA(t *testing.T) {
 	}
 }
 
-func compileMFMA(t *testing.T, source, signature, stage string, warps int) string {
+// target is what kernels are compiled for, mfmaOptions the options that have them multiply
+// by matrix instructions.
+const target = backendName + ":" + arch
+
+func mfmaOptions(warps int) kerneltest.Options {
+	return kerneltest.Options{"num_warps": warps, "num_stages": 2, "debug": true, "mfma": true}
+}
+
+func compileMFMA(t *testing.T, d kerneltest.Dot, stage string, warps int) string {
 	t.Helper()
-	file := []byte("import triton\nimport triton.language as tl\n\n@triton.jit\n" + source)
-	k, _, err := compile(t, "k.py", file, "k", signature, stage, map[string]any{"num_warps": warps, "num_stages": 2, "mfma": true})
+	k, _, err := compile(t, "k.py", []byte(d.Source()), "k", d.Signature(), stage, map[string]any{"num_warps": warps, "num_stages": 2, "mfma": true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,21 +74,9 @@ func compileMFMA(t *testing.T, source, signature, stage string, warps int) strin
 // TestMFMAFallsBack has a dot with too few rows for an instruction computed by
 // multiply-adds.
 func TestMFMAFallsBack(t *testing.T) {
-	r := kerneltest.Rand(t)
-	const m, n, k = 8, 32, 32
-	a, b := kerneltest.Randn(r, "fp16", m*k), kerneltest.Randn(r, "fp16", k*n)
-	want := make([]float64, m*n)
-	for i := range m {
-		for j := range n {
-			for l := range k {
-				want[i*n+j] += a.At(i*k+l) * b.At(l*n+j)
-			}
-		}
-	}
-	out := kerneltest.Zeros("fp32", m*n)
-	run(t, matmul("float32", "0.0", false), options{NumWarps: 2, NumStages: 2, MFMA: true}, kerneltest.Grid(1), a, b, out, k, m, n, k)
-	near(t, out, want, 1e-5)
-	if ir := compileMFMA(t, matmul("float32", "0.0", false), "a=*fp16, b=*fp16, out=*fp32, K=i32, M=8, N=32, B=32", StageLLIR, 2); strings.Contains(ir, "mfma") {
+	d := kerneltest.Dot{A: "fp16", B: "fp16", Acc: "float32", M: 8, N: 32, Block: 32, K: 32, Tolerance: 1e-5}
+	d.Check(t, kerneltest.Rand(t), target, mfmaOptions(2))
+	if ir := compileMFMA(t, d, StageLLIR, 2); strings.Contains(ir, "mfma") {
 		t.Errorf("a dot of 8 rows has an instruction:\n%s", ir)
 	}
 }
@@ -181,15 +127,14 @@ func TestMFMAAssembly(t *testing.T) {
 		"fp16": "v_mfma_f32_32x32x8_f16", "bf16": "v_mfma_f32_32x32x8_bf16", "fp32": "v_mfma_f32_32x32x2_f32",
 		"fp64": "v_mfma_f64_16x16x4_f64", "i8": "v_mfma_i32_32x32x16_i8", "fp8e4b8": "v_mfma_f32_32x32x16_fp8_fp8",
 	} {
-		acc, zero, out := "float32", "0.0", "fp32"
+		d := kerneltest.Dot{A: typ, B: typ, Acc: "float32", M: 64, N: 64, Block: 32}
 		switch typ {
 		case "fp64":
-			acc, out = "float64", "fp64"
+			d.Acc = "float64"
 		case "i8":
-			acc, zero, out = "int32", "0", "i32"
+			d.Acc = "int32"
 		}
-		signature := fmt.Sprintf("a=*%s, b=*%[1]s, out=*%s, K=i32, M=64, N=64, B=32", typ, out)
-		if asm := compileMFMA(t, matmul(acc, zero, false), signature, StageAssembly, 4); !strings.Contains(asm, want) {
+		if asm := compileMFMA(t, d, StageAssembly, 4); !strings.Contains(asm, want) {
 			t.Errorf("%s: the assembly has no %s", typ, want)
 		}
 	}

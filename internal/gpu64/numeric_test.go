@@ -19,7 +19,7 @@ func TestMain(m *testing.M) {
 // kernelOf is a kernel of the name k, whose text lacks what each file begins with.
 func kernelOf(source string, o options) kerneltest.Kernel {
 	return kerneltest.Kernel{
-		Source: "import triton\nimport triton.language as tl\n\n@triton.jit\n" + source, Name: "k", Target: backendName + ":" + arch,
+		Source: "import triton\nimport triton.language as tl\n\n@triton.jit\n" + source, Name: "k", Target: target,
 		Options: kerneltest.Options{"num_warps": o.NumWarps, "num_stages": max(o.NumStages, 2), "debug": true, "mfma": o.MFMA},
 	}
 }

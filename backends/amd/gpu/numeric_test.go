@@ -2,14 +2,12 @@ package gpu_test
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/tritonc/tritonc/backends/amd"
-	"github.com/tritonc/tritonc/driver/array"
 	"github.com/tritonc/tritonc/internal/kerneltest"
 )
 
@@ -73,50 +71,31 @@ func TestSortLanes(t *testing.T) {
 	})
 }
 
-// matmul multiplies A and B in a loop over K, whose last part is masked. B lies
-// transposed in memory where that is asked for.
-func matmul(acc, zero, precision string, isTransposed bool) string {
-	y := "tl.load(b + (at + l)[:, None] * N + j[None, :], mask=(at + l)[:, None] < K, other=" + zero + ")"
-	if isTransposed {
-		y = "tl.load(b + j[:, None] * K + (at + l)[None, :], mask=(at + l)[None, :] < K, other=" + zero + ").T"
-	}
-	return `def k(a, b, out, K, M: tl.constexpr, N: tl.constexpr, B: tl.constexpr):
-    i = tl.arange(0, M)
-    j = tl.arange(0, N)
-    l = tl.arange(0, B)
-    acc = tl.zeros((M, N), tl.` + acc + `)
-    for at in range(0, K, B):
-        x = tl.load(a + i[:, None] * K + (at + l)[None, :], mask=(at + l)[None, :] < K, other=` + zero + `)
-        y = ` + y + `
-        acc = tl.dot(x, y, acc, input_precision="` + precision + `", out_dtype=tl.` + acc + `)
-    tl.store(out + i[:, None] * N + j[None, :], acc)
-`
-}
-
-type dotKind struct {
-	a, b, acc, precision string
-	tolerance            float64
-}
-
 // dotKinds are the types of dots, with the relative error of a product.
-var dotKinds = []dotKind{
-	{"fp16", "fp16", "float32", "ieee", 1e-5},
-	{"fp16", "fp16", "float16", "ieee", 3e-2},
-	{"bf16", "bf16", "float32", "ieee", 1e-5},
-	{"fp32", "fp32", "float32", "ieee", 1e-5},
-	{"fp32", "fp32", "float32", "tf32", 1e-2},
-	{"fp64", "fp64", "float64", "ieee", 1e-12},
-	{"i8", "i8", "int32", "ieee", 0},
-	{"fp8e4b8", "fp8e4b8", "float32", "ieee", 1e-5},
-	{"fp8e5b16", "fp8e5b16", "float32", "ieee", 1e-5},
-	{"fp8e4b8", "fp8e5b16", "float32", "ieee", 1e-5},
-	{"fp8e4nv", "fp8e4nv", "float32", "ieee", 1e-5},
-	{"fp8e5", "fp8e4nv", "float32", "ieee", 1e-5},
+var dotKinds = []kerneltest.Dot{
+	{A: "fp16", B: "fp16", Acc: "float32", Tolerance: 1e-5},
+	{A: "fp16", B: "fp16", Acc: "float16", Tolerance: 3e-2},
+	{A: "bf16", B: "bf16", Acc: "float32", Tolerance: 1e-5},
+	{A: "fp32", B: "fp32", Acc: "float32", Tolerance: 1e-5},
+	{A: "fp32", B: "fp32", Acc: "float32", Precision: "tf32", Tolerance: 1e-2},
+	{A: "fp64", B: "fp64", Acc: "float64", Tolerance: 1e-12},
+	{A: "i8", B: "i8", Acc: "int32"},
+	{A: "fp8e4b8", B: "fp8e4b8", Acc: "float32", Tolerance: 1e-5},
+	{A: "fp8e5b16", B: "fp8e5b16", Acc: "float32", Tolerance: 1e-5},
+	{A: "fp8e4b8", B: "fp8e5b16", Acc: "float32", Tolerance: 1e-5},
+	{A: "fp8e4nv", B: "fp8e4nv", Acc: "float32", Tolerance: 1e-5},
+	{A: "fp8e5", B: "fp8e4nv", Acc: "float32", Tolerance: 1e-5},
 }
 
 type dotShape struct {
 	m, n, block, k, warps, kpack int
 	isTransposed                 bool
+}
+
+// of is a dot of a kind, of this shape.
+func (s dotShape) of(d kerneltest.Dot) kerneltest.Dot {
+	d.M, d.N, d.Block, d.K, d.IsTransposed = s.m, s.n, s.block, s.k, s.isTransposed
+	return d
 }
 
 // dotShapes are those of TestDots.
@@ -134,7 +113,7 @@ func TestDots(t *testing.T) {
 	onChips(t, func(t *testing.T, chip string) {
 		r := kerneltest.Rand(t)
 		for _, c := range dotKinds {
-			if c.precision == "tf32" && chip != "gfx942" {
+			if c.Precision == "tf32" && chip != "gfx942" {
 				continue
 			}
 			drawn := r.IntN(len(dotShapes))
@@ -142,43 +121,13 @@ func TestDots(t *testing.T) {
 				if i != drawn && os.Getenv("TRITONC_ALL") == "" {
 					continue
 				}
-				t.Run(fmt.Sprintf("%s/%s/%s/%s/%dx%dx%d", c.a, c.b, c.acc, c.precision, s.m, s.n, s.block), func(t *testing.T) {
-					checkDot(t, chip, r, c, s, kerneltest.Options{"num_warps": s.warps, "kpack": s.kpack})
+				d := s.of(c)
+				t.Run(d.String(), func(t *testing.T) {
+					d.Check(t, r, "hip:"+chip, kerneltest.Options{"num_warps": s.warps, "kpack": s.kpack})
 				})
 			}
 		}
 	})
-}
-
-// checkDot multiplies random matrices.
-func checkDot(t *testing.T, chip string, r *rand.Rand, c dotKind, s dotShape, o kerneltest.Options) {
-	t.Helper()
-	vals := func(typ string, n int) *array.Array {
-		if typ == "i8" {
-			return kerneltest.Randint(r, -128, 128, typ, n)
-		}
-		return kerneltest.Randn(r, typ, n)
-	}
-	a, b := vals(c.a, s.m*s.k), vals(c.b, s.k*s.n)
-	want := make([]float64, s.m*s.n)
-	for i := range s.m {
-		for j := range s.n {
-			for l := range s.k {
-				y := b.At(l*s.n + j)
-				if s.isTransposed {
-					y = b.At(j*s.k + l)
-				}
-				want[i*s.n+j] += a.At(i*s.k+l) * y
-			}
-		}
-	}
-	zero := "0.0"
-	if c.acc == "int32" {
-		zero = "0"
-	}
-	out := kerneltest.Zeros(map[string]string{"float16": "fp16", "float32": "fp32", "float64": "fp64", "int32": "i32"}[c.acc], s.m*s.n)
-	kernelOf(chip, matmul(c.acc, zero, c.precision, s.isTransposed), o).Run(t, kerneltest.Grid(1), a, b, out, s.k, s.m, s.n, s.block)
-	kerneltest.Near(t, "product", out, want, c.tolerance, c.tolerance*10)
 }
 
 // TestMultiplyAdds multiplies matrices that are too small for matrix instructions: halves
@@ -187,12 +136,13 @@ func TestMultiplyAdds(t *testing.T) {
 	onChips(t, func(t *testing.T, chip string) {
 		r := kerneltest.Rand(t)
 		for _, c := range dotKinds {
-			if c.precision == "tf32" {
+			if c.Precision == "tf32" {
 				continue
 			}
 			s := dotShape{2, 32, 16, 40, 1, 1, r.IntN(2) == 0}
-			t.Run(fmt.Sprintf("%s/%s/%s", c.a, c.b, c.acc), func(t *testing.T) {
-				checkDot(t, chip, r, c, s, kerneltest.Options{"num_warps": s.warps})
+			d := s.of(c)
+			t.Run(d.String(), func(t *testing.T) {
+				d.Check(t, r, "hip:"+chip, kerneltest.Options{"num_warps": s.warps})
 			})
 		}
 	})
@@ -205,7 +155,7 @@ func TestSmallDots(t *testing.T) {
 	for _, chip := range []string{"gfx90a", "gfx942", "gfx950"} {
 		r := kerneltest.Rand(t)
 		for _, c := range dotKinds {
-			if c.precision == "tf32" && chip != "gfx942" || c.a == "fp64" {
+			if c.Precision == "tf32" && chip != "gfx942" || c.A == "fp64" {
 				continue
 			}
 			for _, s := range []dotShape{
@@ -219,8 +169,9 @@ func TestSmallDots(t *testing.T) {
 					if r.IntN(8) > 0 && os.Getenv("TRITONC_ALL") == "" {
 						continue
 					}
-					t.Run(fmt.Sprintf("%s/%s/%s/%s/%s/%dx%dx%d/%d", chip, c.a, c.b, c.acc, c.precision, s.m, s.n, s.block, side), func(t *testing.T) {
-						checkDot(t, chip, r, c, s, kerneltest.Options{"num_warps": s.warps, "matrix_instr_nonkdim": side})
+					d := s.of(c)
+					t.Run(fmt.Sprintf("%s/%s/%d", chip, d, side), func(t *testing.T) {
+						d.Check(t, r, "hip:"+chip, kerneltest.Options{"num_warps": s.warps, "matrix_instr_nonkdim": side})
 					})
 				}
 			}
