@@ -27,8 +27,9 @@ import subprocess
 import sys
 import tempfile
 
+from manifest import public_jobs
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-MANIFEST = ROOT / "core/frontend/testdata/manifest.tsv"
 TIMEOUT = 600  # seconds for one compile
 LIMIT = 0.98
 
@@ -38,22 +39,6 @@ CUDA_ONLY = {
     "functions of CUDA by name": r"tl\.extra\.cuda|triton\.language\.extra\.cuda|__nv_",
     "clusters": r"num_ctas",
 }
-
-
-def jobs(checkouts):
-    """Yields (key, arguments) for each row of the manifest."""
-    repo = ""
-    for line in MANIFEST.read_text().splitlines():
-        columns = line.split("\t")
-        if columns[0].startswith("@"):
-            repo = columns[0][1:]
-            continue
-        path, kernel, signature, _ = columns
-        folder = checkouts / repo
-        if not (folder / path).exists():
-            sys.exit(f"{folder / path} is not there; --checkouts needs every repository of manifest.tsv")
-        args = ["-n", kernel, "-s", signature, "-I", str(folder), "-I", str(folder / "src"), "--source-root", str(folder)]
-        yield (f"{repo}/{path}", kernel, signature), [*args, str(folder / path)]
 
 
 def compile_one(options, args):
@@ -86,7 +71,7 @@ def compile_all(options):
     known = read(options.out) if options.out.exists() else {}
     if options.again:
         known = {key: outcome for key, outcome in known.items() if outcome == "ok" or options.only not in "\t".join(key)}
-    work = [(key, args) for key, args in jobs(options.checkouts.resolve())]
+    work = [(key, args) for key, args in public_jobs(options.checkouts.resolve())]
     with open(options.out, "w", encoding="utf-8") as out, concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         for key, outcome in known.items():
             print(*key, outcome, sep="\t", file=out, flush=True)

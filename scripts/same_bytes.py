@@ -35,6 +35,8 @@ import subprocess
 import sys
 import tempfile
 
+from manifest import public_jobs
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TESTDATA = ROOT / "core/frontend/testdata"
 TARGETS = ("cuda:80", "cuda:90")
@@ -69,21 +71,6 @@ def signature_entry(argument):
 def example_jobs():
     for file in sorted((ROOT / "examples").glob("*.py")):
         yield (f"examples/{file.name}", "", "all variants"), [str(file)]
-
-
-def public_jobs(checkouts):
-    repo = ""
-    for line in (TESTDATA / "manifest.tsv").read_text().splitlines():
-        columns = line.split("\t")
-        if columns[0].startswith("@"):
-            repo = columns[0][1:]
-            continue
-        path, kernel, signature, _ = columns
-        folder = checkouts / repo
-        if not (folder / path).exists():
-            sys.exit(f"{folder / path} is not there; --checkouts needs every repository of manifest.tsv")
-        args = ["-n", kernel, "-s", signature, "-I", str(folder), "-I", str(folder / "src"), "--source-root", str(folder)]
-        yield (f"{repo}/{path}", kernel, signature), [*args, str(folder / path)]
 
 
 def compile_one(program, target, stage, args):
