@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/tritonc/tritonc/backends/amd/gpu"
 	"github.com/tritonc/tritonc/core/backend"
 	"github.com/tritonc/tritonc/core/diag"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
@@ -25,6 +26,7 @@ func (j *job) makeAMDGCN(c *backend.Compilation) error {
 		}
 	}
 	if err == nil {
+		code = gpu.WithoutMarks(code)
 		err = j.checkInlineAssembly(c, code)
 	}
 	c.Artifact = code

@@ -162,3 +162,35 @@ def k(a, b, c, n):
 		}
 	}
 }
+
+// TestBarrierWaits: stores at the end of an iteration are waited for at the barrier that
+// begins the next one, where warps do not see each other's in order.
+func TestBarrierWaits(t *testing.T) {
+	needTools(t)
+	const text = `import triton
+import triton.language as tl
+
+@triton.jit
+def k(p, q, n):
+    c = tl.arange(0, 1024)
+    for i in range(n):
+        tl.debug_barrier()
+        v = tl.load(q + (c ^ 64))
+        tl.store(p + c, v + i)
+`
+	for chip, want := range map[string]string{
+		"gfx1100": "\ts_waitcnt_vscnt null, 0x0\n",
+		"gfx1200": "\ts_wait_storecnt 0x0\n",
+	} {
+		k, err := compile(t, chip, "k.py", []byte(text), "k", "*i32, *i32, i32", stageAMDGCN, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		code := string(k.Artifact(stageAMDGCN).Data)
+		_, loop, _ := strings.Cut(code, "Inner Loop Header")
+		before, _, found := strings.Cut(loop, "\ts_barrier")
+		if !found || !strings.Contains(before, want) || strings.Contains(code, asmStart) {
+			t.Errorf("%s: no %q before the barrier, or marks of inline assembly:\n%s", chip, want, code)
+		}
+	}
+}

@@ -1,11 +1,15 @@
 package kernels
 
 import (
+	"fmt"
 	"os"
 	"testing"
 
 	"github.com/tritonc/tritonc/internal/kerneltest"
 )
+
+// chips are the targets of AMD's backend.
+var chips = []string{"hip:gfx90a", "hip:gfx942", "hip:gfx950", "hip:gfx1100", "hip:gfx1200"}
 
 // TestAMD compiles the reference kernels for AMD's GPUs and runs what llc makes of them.
 // Two of them are not for these: one calls CUDA's library, one has PTX.
@@ -15,7 +19,7 @@ func TestAMD(t *testing.T) {
 	}
 	defer func(warps []int) { target, warpCounts = "", warps }(warpCounts)
 	warpCounts = []int{4}
-	for _, target = range []string{"hip:gfx90a", "hip:gfx942", "hip:gfx950", "hip:gfx1100", "hip:gfx1200"} {
+	for _, target = range chips {
 		t.Run(target, func(t *testing.T) {
 			t.Run("vectors", TestVectorAdd)
 			t.Run("softmax", TestRowSoftmax)
@@ -51,5 +55,56 @@ func TestAMD(t *testing.T) {
 			t.Run("hints", TestHints)
 			t.Run("transpose", TestTranspose)
 		})
+	}
+}
+
+const invariantDots = `import triton
+import triton.language as tl
+
+
+@triton.jit
+def kernel(h, w, out, n):
+    c = tl.arange(0, 32)
+    o = c[:, None] * 32 + c[None, :]
+    v = tl.load(w + o)
+    d = tl.zeros((32, 32), tl.float32)
+    for i in range(n):
+        d = tl.dot(tl.load(h + o), tl.load(h + 1024 + o), d)
+        d = tl.dot(tl.load(h + i * 1024 + o), (v & 3).to(tl.float16), d)
+        v = v * 5 + 1
+    tl.store(out + o, d)
+`
+
+// TestLoadsBeforeBarriers: operands that a loop does not change are read from LDS before
+// the barrier that lets the loop overwrite them, though only the loop uses them.
+func TestLoadsBeforeBarriers(t *testing.T) {
+	if os.Getenv(kerneltest.StoreEnv) != "" || os.Getenv(kerneltest.DeviceEnv) != "" {
+		t.Skip("it runs on the simulator alone, and this run is prepared for a GPU or runs on one")
+	}
+	const n, trips = 32, 3
+	r := kerneltest.Rand(t)
+	h, w := kerneltest.Randint(r, -3, 4, "fp16", trips, n, n), kerneltest.Randint(r, 0, 1000, "i32", n, n)
+	want := make([]float64, n*n)
+	for i := range want {
+		v := make([]int64, n)
+		for k := range v {
+			v[k] = int64(w.Int(k*n + i%n))
+		}
+		for turn := range trips {
+			for k := range n {
+				want[i] += h.At(i/n*n+k)*h.At((n+k)*n+i%n) + h.At((turn*n+i/n)*n+k)*float64(v[k]&3)
+				v[k] = v[k]*5 + 1
+			}
+		}
+	}
+	for _, chip := range chips {
+		for _, warps := range []int{1, 2, 4} {
+			t.Run(fmt.Sprintf("%s/%d", chip, warps), func(t *testing.T) {
+				out := kerneltest.Empty("fp32", n, n)
+				k := kerneltest.Kernel{Source: invariantDots, Target: chip, Options: kerneltest.Options{"num_warps": warps, "num_stages": 4}}
+				k.Run(t, kerneltest.Grid(1), h, w, out, trips)
+				kerneltest.Near(t, "out", out, want, 0, 0)
+			})
+		}
 	}
 }

@@ -3,8 +3,6 @@ package gpu
 import (
 	"strconv"
 
-	"github.com/llir/llvm/ir/enum"
-
 	"github.com/tritonc/tritonc/backends/amd/chip"
 	"github.com/tritonc/tritonc/core/layout"
 	"github.com/tritonc/tritonc/core/llir"
@@ -102,33 +100,4 @@ const (
 func (*Target) NumPrograms(b *llir.Builder, axis int) llir.Value {
 	args := b.Call(b.M.Declare("llvm.amdgcn.implicitarg.ptr", llir.Pure, llir.PtrIn(constantSpace)))
 	return b.Load(llir.I32, b.PtrAdd(args, int64(4*axis)), 4, false)
-}
-
-// Barrier is s_barrier between fences. llc drops the wait of a fence at the beginning of a
-// loop where nothing is waited for before the loop, though an iteration ends with stores:
-// so it is asked for as such.
-func (t *Target) Barrier(b *llir.Builder) {
-	b.Fence(enum.AtomicOrderingRelease, workgroup)
-	t.waitForLDS(b)
-	b.Call(b.M.Declare("llvm.amdgcn.s.barrier", llir.HasEffects, llir.Void))
-	b.Fence(enum.AtomicOrderingAcquire, workgroup)
-}
-
-// The operands of s_waitcnt that wait for LDS alone: lgkmcnt(0), and the greatest counts of
-// the rest, where gfx9 and gfx11 have them.
-const (
-	gfx9LDS  = 0xC07F
-	gfx11LDS = 0xFC07
-)
-
-// waitForLDS waits until the lane's accesses to LDS are done.
-func (t *Target) waitForLDS(b *llir.Builder) {
-	switch {
-	case t.GFX9:
-		b.Call(b.M.Declare("llvm.amdgcn.s.waitcnt", llir.HasEffects, llir.Void, llir.I32), b.M.I32(gfx9LDS))
-	case t.GFX12:
-		b.Call(b.M.Declare("llvm.amdgcn.s.wait.dscnt", llir.HasEffects, llir.Void, llir.I16), b.M.Int(llir.I16, 0))
-	default:
-		b.Call(b.M.Declare("llvm.amdgcn.s.waitcnt", llir.HasEffects, llir.Void, llir.I32), b.M.I32(gfx11LDS))
-	}
 }
