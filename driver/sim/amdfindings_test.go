@@ -51,8 +51,12 @@ func TestAMDFindings(t *testing.T) {
 		kind simt.FindingKind
 		says string // nothing is wrong where it is empty
 	}{
-		"right":          {read + "\ts_waitcnt vmcnt(0)\n" + write, 0, ""},
-		"no wait":        {read + write, simt.FindWait, "register v2 is used while the instruction that loads it has not been waited for"},
+		"right":   {read + "\ts_waitcnt vmcnt(0)\n" + write, 0, ""},
+		"no wait": {read + write, simt.FindWait, "register v2 is used while the instruction that loads it has not been waited for"},
+		"far branch": {"\ts_getpc_b64 s[6:7]\n.Lpost:\n\ts_add_u32 s6, s6, (.Lfar-.Lpost)&4294967295\n\ts_addc_u32 s7, s7, (.Lfar-.Lpost)>>32\n" +
+			"\ts_setpc_b64 s[6:7]\n" + write + ".Lfar:\n", 0, ""},
+		"far branch back": {"\ts_branch .Lon\n.Lback:\n\ts_endpgm\n.Lon:\n\ts_getpc_b64 s[6:7]\n.Lpost:\n\ts_add_u32 s6, s6, (.Lback-.Lpost)&4294967295\n" +
+			"\ts_addc_u32 s7, s7, (.Lback-.Lpost)>>32\n\ts_setpc_b64 s[6:7]\n" + write, 0, ""},
 		"older only":     {read + "\tglobal_load_dword v3, v1, s[2:3]\n\ts_waitcnt vmcnt(1)\n" + write, 0, ""},
 		"dead":           {"\tglobal_load_dwordx2 v[2:3], v0, s[2:3]\n\tglobal_load_dword v3, v1, s[2:3]\n\ts_waitcnt vmcnt(0)\n\tv_mov_b32_e32 v2, v3\n" + write, 0, ""},
 		"other half":     {read + "\tglobal_load_short_d16_hi v2, v1, s[2:3]\n\ts_waitcnt vmcnt(0)\n" + write, simt.FindUndefined, "the value stored is not defined"},

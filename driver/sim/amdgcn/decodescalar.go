@@ -105,6 +105,13 @@ func (d *decoder) sop(r *scalarRow) simt.Inst {
 // symbol is the value of a symbol as an operand. Addresses relative to the instruction
 // are relative to the one after s_getpc_b64, to which code adds them.
 func (d *decoder) symbol(o *Operand) uint64 {
+	if o.From != "" {
+		far := codeAddr(d.label(o, o.Name)) - codeAddr(d.label(o, o.From))
+		if o.Reloc == "hi" {
+			return far >> 32
+		}
+		return far & 0xffffffff
+	}
 	var addr uint64
 	got := strings.Contains(o.Reloc, "gotpcrel")
 	switch label, ok := d.m.Labels[o.Name]; {
@@ -177,13 +184,19 @@ func flow(f func(v *simt.Wavefront, pc int) int) simt.Inst {
 
 // target is the instruction that a label names.
 func (d *decoder) target(o *Operand) int {
-	if o.Kind == KindName {
-		if t, ok := d.m.Labels[o.Name]; ok {
-			return t
-		}
+	if o.Kind != KindName {
+		d.fail(o.Col, "%s is not a label of the file", o.Name)
 	}
-	d.fail(o.Col, "%s is not a label of the file", o.Name)
-	return 0
+	return d.label(o, o.Name)
+}
+
+// label is the instruction that a label in an operand stands before.
+func (d *decoder) label(o *Operand, name string) int {
+	t, ok := d.m.Labels[name]
+	if !ok {
+		d.fail(o.Col, "%s is not a label of the file", name)
+	}
+	return t
 }
 
 // branch decodes branches and calls.

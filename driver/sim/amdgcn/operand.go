@@ -15,7 +15,7 @@ const (
 	KindReg    Kind = iota
 	KindInt         // Value
 	KindFloat       // Float, of the instruction's type
-	KindSymbol      // Name + Value, through the relocation Reloc
+	KindSymbol      // Name + Value, through the relocation Reloc, or less the label From
 	KindName        // another name: off, a label, a constant of the hardware
 	KindCall        // Name(Args…): hwreg, sendmsg, vmcnt
 )
@@ -53,6 +53,7 @@ type Operand struct {
 	Float float64
 	Name  string
 	Reloc string
+	From  string
 	Args  []string
 	// Neg, Abs and Sext are modifiers of the operand.
 	Neg, Abs, Sext bool
@@ -219,6 +220,7 @@ func (p *parser) operand(word string, col int) Operand {
 	switch {
 	case p.register(&o, s):
 	case p.constant(&o, s):
+	case distance(&o, s):
 	case strings.HasSuffix(s, ")"):
 		name, args, ok := strings.Cut(strings.TrimSuffix(s, ")"), "(")
 		if !ok || nameEnd(name, 0) != len(name) {
@@ -252,6 +254,29 @@ func (p *parser) constant(o *Operand, s string) bool {
 		}
 	}
 	return false
+}
+
+// distance reads how far one label is from another, the lower or the upper half, which
+// branches over more than 128 KiB add to the address of the other:
+//
+//	(.LBB0_9-.Lpost_getpc0)&4294967295
+//	(.LBB0_9-.Lpost_getpc0)>>32
+func distance(o *Operand, s string) bool {
+	labels, half, ok := strings.Cut(strings.TrimPrefix(s, "("), ")")
+	to, from, ok2 := strings.Cut(labels, "-")
+	if !ok || !ok2 || s[0] != '(' || to == "" || from == "" || nameEnd(to, 0) != len(to) || nameEnd(from, 0) != len(from) {
+		return false
+	}
+	switch half {
+	case "&4294967295":
+		o.Reloc = "lo"
+	case ">>32":
+		o.Reloc = "hi"
+	default:
+		return false
+	}
+	o.Kind, o.Name, o.From = KindSymbol, unquote(to), unquote(from)
+	return true
 }
 
 // symbol reads NAME, NAME@RELOCATION or either plus a number.

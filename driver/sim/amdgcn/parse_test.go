@@ -33,6 +33,8 @@ func TestErrors(t *testing.T) {
 		{"\tds_swizzle_b32 v0, v1 offset:swizzle(FROB,1)\n", "4:24: error: offset:swizzle(FROB,1) is not a swizzle"},
 		{"\tv_mfma_f32_7x7x7_f16 v0, v1, v2, v3\n", "unknown instruction v_mfma_f32_7x7x7_f16"},
 		{"\ts_mov_b32 s0, nowhere@rel32@lo+4\n", "4:16: error: nowhere is not defined in the file"},
+		{"\ts_add_u32 s0, s0, (.L9-k)&4294967295\n", "4:20: error: .L9 is not a label of the file"},
+		{"\ts_add_u32 s0, s0, (k-k)&1\n", "4:20: error: \"(k-k)&1\" is not an operand"},
 		{"k:\n", "4:1: error: label k is defined twice"},
 		{"\t?\n", "4:2: error: neither an instruction, nor a label, nor a directive"},
 	} {
