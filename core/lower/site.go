@@ -84,6 +84,20 @@ func (s *Site) Rearrange(result, operand *ir.Value) error {
 	return nil
 }
 
+// Moved are the elements of an operand in the layout of a type of the same shape, which
+// registers and shuffles bring there. It fails where a thread would need what another warp
+// holds.
+func (s *Site) Moved(operand *ir.Value, to *ir.TensorType) ([]llir.Value, error) {
+	p, err := s.e.m.planTypes(operand.Type().(*ir.TensorType), to)
+	if err != nil {
+		return nil, err
+	}
+	if p.means > layout.Shuffles {
+		return nil, fmt.Errorf("threads need elements that other warps hold")
+	}
+	return s.e.viaRegisters(p, s.e.value(operand)), nil
+}
+
 // Notes are what a target's own operations note of values of the function.
 func (s *Site) Notes() map[llir.Value]any {
 	if s.e.fn.notes == nil {

@@ -16,6 +16,7 @@ func (t *Target) Operations() map[*ir.OpDef]*lower.VendorOp {
 			v := amdg.AsInThreadTranspose(op)
 			return s.Rearrange(v.Result(), v.Src())
 		}},
+		amdg.Dialect().Op("amdg.upcast_mxfp"):                 {Lower: t.upcastMXFP},
 		amdg.Dialect().Op("amdg.scaled_upcast_fp8"):           {Lower: t.scaledUpcast8},
 		amdg.Dialect().Op("amdg.scaled_upcast_fp4"):           {Lower: t.scaledUpcast4},
 		amdg.Dialect().Op("amdg.local_load_packed_tranposed"): {Lower: loadPackedTransposed, Effects: readsFirst},

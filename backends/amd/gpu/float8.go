@@ -86,11 +86,16 @@ func each(x []llir.Value, f func(llir.Value) llir.Value) []llir.Value {
 	return out
 }
 
+// widenHalf gives the pair of f32 of one half of a word's bytes, 0 or 1.
+func (f float8) widenHalf(b *llir.Builder, word llir.Value, half int) llir.Value {
+	m := b.M
+	convert := m.Declare("llvm.amdgcn.cvt.pk.f32."+f.name, llir.Pure, m.Vec(2, llir.F32), llir.I32, llir.I1)
+	return b.Call(convert, word, m.Bool(half == 1))
+}
+
 // widen gives the f32 of bytes.
 func (f float8) widen(b *llir.Builder, x []llir.Value) []llir.Value {
 	m := b.M
-	pair := m.Vec(2, llir.F32)
-	convert := m.Declare("llvm.amdgcn.cvt.pk.f32."+f.name, llir.Pure, pair, llir.I32, llir.I1)
 	var out []llir.Value
 	for i := 0; i < len(x); i += 4 {
 		var bytes [4]llir.Value
@@ -102,7 +107,7 @@ func (f float8) widen(b *llir.Builder, x []llir.Value) []llir.Value {
 		}
 		word := b.BitCast(b.Vector(bytes[:]...), llir.I32)
 		for j := 0; j < 4 && i+j < len(x); j += 2 {
-			v := b.Call(convert, word, m.Bool(j == 2))
+			v := f.widenHalf(b, word, j/2)
 			out = append(out, b.ExtractElement(v, 0), b.ExtractElement(v, 1))
 		}
 	}

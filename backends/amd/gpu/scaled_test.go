@@ -148,10 +148,10 @@ func (c *scaledCase) run(t *testing.T, chip string, r *rand.Rand) {
 }
 
 // TestScaledDots multiplies block-scaled matrices on CDNA: by the instructions of gfx950
-// for them, or after decomposing them. Each run draws some cases; TRITONC_ALL has all.
+// for them, or after widening or decomposing them. Each run draws some cases; TRITONC_ALL has all.
 func TestScaledDots(t *testing.T) {
 	formats := []string{"e2m1", "e4m3", "e5m2", "bf16", "fp16"}
-	for _, chip := range []string{"gfx942", "gfx950"} {
+	for _, chip := range []string{"gfx90a", "gfx942", "gfx950"} {
 		r := kerneltest.Rand(t)
 		for _, a := range formats {
 			for _, b := range formats {

@@ -130,6 +130,10 @@ func elemName(t ir.Type) string { return text.TypeString(nil, t) }
 // the left one comes of another dot, as the result of that has them.
 const tailWidth = 4
 
+// packedWidth is the same where an operand has two numbers of 4 bits a byte and its scales
+// are multiplied in by upcast_mxfp.
+const packedWidth = 8
+
 // Form implements dots.MatrixUnit.
 func (u Unit) Form(d dots.Dot) *dots.Form {
 	if f := u.formUnscaled(d); f != nil {

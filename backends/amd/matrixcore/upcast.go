@@ -13,21 +13,25 @@ import (
 	"github.com/tritonc/tritonc/core/transform/ttgir/tensors"
 )
 
-// upcast is how gfx950 computes a scaled dot for which it has no instruction, such as one
-// with an operand of 16 bits: operands are widened and multiplied by their scales in one
-// instruction for two elements, in the layout in which they are multiplied.
+// upcast is how CDNA computes a scaled dot for which it has no instruction: operands are
+// widened and multiplied by their scales in the layout in which they are multiplied. gfx950
+// has an instruction that does both for two elements. On others the operation upcast_mxfp
+// does, which finds the scales in other lanes of the warp.
 type upcast struct {
 	d       dots.Scaled
 	compute *ir.FloatType
 	layouts [2]*layout.DotOp
+	// scales is the layout of the operand of upcast_mxfp; nil on gfx950.
+	scales *layout.Blocked
 }
 
 // formUpcast is the form of such a dot; nil where operands have no scales to multiply by,
 // or there is no instruction for the product.
 func (u Unit) formUpcast(d dots.Scaled, m, n, k int64) *dots.ScaledForm {
 	c := u.chipAt(d.Target)
-	isScaled := d.AScale() != nil && isNarrow(d.AElemType()) || d.BScale() != nil && isNarrow(d.BElemType())
-	if c.MFMA != chip.GFX950.MFMA || !isScaled || !d.LhsKPack() || !d.RhsKPack() {
+	scaledA, scaledB := d.AScale() != nil && isNarrow(d.AElemType()), d.BScale() != nil && isNarrow(d.BElemType())
+	hasInstr := c.MFMA == chip.GFX950.MFMA
+	if c.MFMA == 0 || !scaledA && !scaledB || !d.LhsKPack() || !d.RhsKPack() || !hasInstr && scaledA && scaledB {
 		return nil
 	}
 	up := upcast{d: d, compute: d.Op.Context().BF16()}
@@ -41,13 +45,32 @@ func (u Unit) formUpcast(d dots.Scaled, m, n, k int64) *dots.ScaledForm {
 	t := tensors.Type(d.Result())
 	head, tail := chained(d.Op)
 	tile := in.Shape(m, n)
+	if !hasInstr && tile[0] != tile[1] {
+		return nil
+	}
+	kWidth := in.PerLane
+	switch {
+	case !hasInstr && (d.AElemType() == tt.ScaleE2M1 || d.BElemType() == tt.ScaleE2M1):
+		kWidth = packedWidth
+	case !hasInstr:
+		kWidth = in.PerLane * max(u.KPack, 1)
+	case tail:
+		kWidth = tailWidth
+	}
 	result := &layout.AMDMFMA{
 		Version: c.MFMA, WarpsPerCTA: spreadWarps(t.Shape, d.Warps, tile, head, tail),
 		InstrShape: []int{tile[0], tile[1], in.K}, IsTransposed: tile[0] >= tile[1], CGA: tensors.CGA(t),
 	}
-	kWidth := in.PerLane
-	if tail {
-		kWidth = tailWidth
+	if !hasInstr {
+		// Warps share the side that is scaled: each widens what no other does.
+		result.WarpsPerCTA = []int{1, d.Warps}
+		if scaledA {
+			result.WarpsPerCTA = []int{d.Warps, 1}
+		}
+		up.scales = &layout.Blocked{
+			SizePerThread: []int{1, 1}, ThreadsPerWarp: []int{tile[0], c.Lanes / tile[0]},
+			WarpsPerCTA: []int{d.Warps, 1}, Order: []int{1, 0}, CGA: tensors.CGA(t),
+		}
 	}
 	for i := range up.layouts {
 		up.layouts[i] = &layout.DotOp{OpIdx: i, Parent: result, KWidth: kWidth}
@@ -90,6 +113,9 @@ func (up *upcast) operand(b *ir.Builder, index int, v, scale *ir.Value, format i
 	case scale == nil:
 		return b.Op(tt.FpToFp, []*ir.Value{v}, to).OneResult()
 	}
+	if up.scales != nil {
+		return up.upcastMXFP(b, v, scale, to, format)
+	}
 	s := newScaleSpread(c, e, shape)
 	scale = s.rows(b, scale)
 	// A scale of bf16 has the bits of an exponent alone.
@@ -115,6 +141,21 @@ func (up *upcast) operand(b *ir.Builder, index int, v, scale *ir.Value, format i
 		quiet = 0x7e00
 	}
 	return arith.NewSelect(b, isNaN, arith.NewConstant(b, c.DenseSplat(to, quiet)), product)
+}
+
+// upcastMXFP widens an operand and multiplies it by scales, for an element of type to.
+// Floats of 8 bits are widened first.
+func (up *upcast) upcastMXFP(b *ir.Builder, v, scale *ir.Value, to *ir.TensorType, format int64) *ir.Value {
+	c := b.Context()
+	if format != tt.ScaleE2M1 {
+		v = b.Op(tt.FpToFp, []*ir.Value{v}, to).OneResult()
+	}
+	scale = ttg.NewConvertLayout(b, scale, encoding.Of(c, up.scales))
+	return b.Create(amdg.Dialect().Op("amdg.upcast_mxfp"), ir.State{
+		Operands: []*ir.Value{v, scale}, Types: []ir.Type{to}, Attrs: []ir.NamedAttr{
+			{Name: "fp_type", Attr: c.I32Attr(format)}, {Name: "fastMath", Attr: c.BoolAttr(up.d.FastMath())},
+		},
+	}).OneResult()
 }
 
 // scaleSpread repeats scales along K, in layouts with which each thread has those of its
