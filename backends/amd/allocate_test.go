@@ -17,3 +17,7 @@ func TestOptimizeLDS(t *testing.T) {
 func TestMembar(t *testing.T) {
 	passtest.Run(t, "testdata", passes, testMembar)
 }
+
+func TestFillLate(t *testing.T) {
+	passtest.Run(t, "testdata", passes, fillLate)
+}

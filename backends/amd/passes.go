@@ -86,6 +86,13 @@ func (a arch) registersOf(o options) int {
 	return n
 }
 
+// ldsPart is how much LDS a program has while as many run on a compute unit as it has threads
+// for.
+func (a arch) ldsPart(o options) int {
+	programs := maxResident / (o.NumWarps * a.chip.Lanes)
+	return int(a.sharedMemory) / max(programs, 1)
+}
+
 // ttgirRows are the passes of the stage ttgir, in the order of Triton's pipeline for
 // AMD's GPUs as far as it goes.
 func ttgirRows(a arch, o options) []pass.Row {
@@ -147,7 +154,7 @@ func ttgirRows(a arch, o options) []pass.Row {
 	if o.UseBufferOps {
 		rows = append(rows, bufferRows()...)
 	}
-	return o.without(append(rows, lastRows(a)...))
+	return o.without(append(rows, lastRows(a, o)...))
 }
 
 // bufferRows make buffer accesses, after the passes that know loads and stores.
@@ -160,12 +167,15 @@ func bufferRows() []pass.Row {
 }
 
 // lastRows clean up, and have the result fit into LDS.
-func lastRows(a arch) []pass.Row {
+func lastRows(a arch, o options) []pass.Row {
 	return []pass.Row{
 		{Pass: buffers.FoldTrueCmpI, Why: "no later pass asks for what is assumed"},
 		{Pass: canonicalize, Why: "erases pointers, and what constant conditions leave out"},
 		{Pass: std.CSE, Why: "offsets of several buffers are the same"},
 		{Pass: std.SymbolDCE, Why: "erases functions without callers"},
+		{Pass: fillLate, With: []pass.Setting{
+			{Name: "part", Value: a.ldsPart(o)}, {Name: lowered.Name, Value: true},
+		}, Why: "buffers were filled early for the sake of registers"},
 		{Pass: optimizeLDS, With: []pass.Setting{
 			{Name: "target-arch", Value: a.chip.Name}, {Name: lowered.Name, Value: true},
 		}, Why: "conversions are final, and none folds two into one any more"},
@@ -176,7 +186,7 @@ func lastRows(a arch) []pass.Row {
 var passes = slices.Concat(
 	[]*pass.Pass{std.Inline, canonicalize, std.CSE, std.SCCP, std.SymbolDCE, std.ConvertSCFToCF},
 	[]*pass.Pass{ttir.RewriteTensorPointer, ttir.RewriteTensorDescriptor, ttir.Combine, ttir.ReorderBroadcast, ttir.LoopUnroll},
-	ours(ttgir.Passes()), []*pass.Pass{matrixcore.AccelerateMatmul, buffers.CanonicalizePointers, buffers.ConvertBufferOps, buffers.FoldTrueCmpI, buffers.TestRangeAnalysis, allocateShared, optimizeLDS, testMembar}, transform.Passes(),
+	ours(ttgir.Passes()), []*pass.Pass{matrixcore.AccelerateMatmul, buffers.CanonicalizePointers, buffers.ConvertBufferOps, buffers.FoldTrueCmpI, buffers.TestRangeAnalysis, allocateShared, optimizeLDS, fillLate, testMembar}, transform.Passes(),
 )
 
 // ours puts this backend's passes in the places of core's of the same names.

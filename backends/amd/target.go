@@ -33,8 +33,11 @@ var archs = []arch{
 	{chip: &chip.GFX1200, doc: "RDNA 4: RX 9060", sharedMemory: 64 << 10, threadRegisters: 256, registers: 96 << 10},
 }
 
-// maxThreads is how many threads a work-group may have.
-const maxThreads = 1024
+// maxThreads is how many threads a work-group may have, and maxResident a compute unit.
+const (
+	maxThreads  = 1024
+	maxResident = 2048
+)
 
 // archOf returns the row of a target that the backend supports.
 func archOf(t sdk.Target) (arch, error) {
@@ -116,7 +119,7 @@ func (a arch) facts() sdk.TargetFacts {
 		WarpSize: a.chip.Lanes,
 		Limits: sdk.DeviceLimits{
 			MaxThreadsPerBlock:          maxThreads,
-			MaxThreadsPerMultiprocessor: 2048,
+			MaxThreadsPerMultiprocessor: maxResident,
 			MaxRegistersPerThread:       a.threadRegisters,
 			RegistersPerMultiprocessor:  a.registers,
 			MaxSharedMemory:             a.sharedMemory,

@@ -260,8 +260,8 @@ func (m means) of(column string) float64 {
 // code for the same arguments, whose accesses are by addresses of 64 bits where Triton's
 // are, and of code for small buffers.
 var mostAMD = map[bool]map[string]float64{
-	false: {"vgpr": 0.9, "sgpr": 1, "lds": 1.1, "warp": 0.9, "global": 1, "matrix": 1, "sectors": 1, "passes": 0.9, "barriers": 0.7},
-	true:  {"vgpr": 0.85, "lds": 1.1, "warp": 0.85, "global": 1, "matrix": 1, "sectors": 1.005, "passes": 0.9, "barriers": 0.7},
+	false: {"vgpr": 0.9, "sgpr": 1, "lds": 1, "warp": 0.9, "global": 1, "matrix": 1, "sectors": 1, "passes": 0.9, "barriers": 0.7},
+	true:  {"vgpr": 0.85, "lds": 1, "warp": 0.85, "global": 1, "matrix": 1, "sectors": 1.005, "passes": 0.9, "barriers": 0.7},
 }
 
 // printing is the kernel whose loads in Triton's code are mostly those of ROCm's functions,

@@ -1,6 +1,7 @@
 package gpu_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/tritonc/tritonc/internal/kerneltest"
@@ -29,5 +30,35 @@ func TestLargeConversion(t *testing.T) {
 		}
 		kernelOf(chip, source, kerneltest.Options{"num_warps": 4}).Run(t, kerneltest.Grid(1), x, out, m, n, rows, cols)
 		kerneltest.Near(t, "transposed", out, want, 0, 0)
+	})
+}
+
+// TestOperandsShareLDS multiplies matrices of which the second is put where the first was, as
+// more programs then fit a compute unit.
+func TestOperandsShareLDS(t *testing.T) {
+	const source = `def k(x, y, out, m, n, kk, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
+    i = tl.arange(0, M)[:, None]
+    j = tl.arange(0, N)[None, :]
+    a = tl.load(x + i * kk + tl.arange(0, K)[None, :], mask=(i < m) & (tl.arange(0, K)[None, :] < kk), other=0.0)
+    b = tl.load(y + tl.arange(0, K)[:, None] * n + j, mask=(tl.arange(0, K)[:, None] < kk) & (j < n), other=0.0)
+    tl.store(out + i * n + j, tl.dot(a, b), mask=(i < m) & (j < n))
+`
+	warps := map[bool]int{true: 4, false: 8} // of 64 lanes and of 32
+	onChips(t, func(t *testing.T, chip string) {
+		r := kerneltest.Rand(t)
+		const size = 64
+		m, n, k := size-r.IntN(30), size-r.IntN(30), size-r.IntN(30)
+		x, y := kerneltest.Randint(r, -8, 8, "fp16", m*k), kerneltest.Randint(r, -8, 8, "fp16", k*n)
+		out := kerneltest.Zeros("fp32", m*n)
+		want := make([]float64, m*n)
+		for i := range m {
+			for j := range n {
+				for l := range k {
+					want[i*n+j] += x.At(i*k+l) * y.At(l*n+j)
+				}
+			}
+		}
+		kernelOf(chip, source, kerneltest.Options{"num_warps": warps[strings.HasPrefix(chip, "gfx9")]}).Run(t, kerneltest.Grid(1), x, y, out, m, n, k, size, size, size)
+		kerneltest.Near(t, "products", out, want, 0, 0)
 	})
 }
