@@ -350,11 +350,16 @@ func newDict(_ *Session, a []any, kw []Keyword) any {
 }
 
 func newSet(_ *Session, a []any, _ []Keyword) any {
+	if len(a) == 0 {
+		return &Set{}
+	}
+	return setOf(Iterate(a[0]))
+}
+
+func setOf(elems []any) *Set {
 	s := &Set{}
-	if len(a) > 0 {
-		for _, v := range Iterate(a[0]) {
-			s.Dict.Set(v, nil)
-		}
+	for _, e := range elems {
+		s.Dict.Set(e, nil)
 	}
 	return s
 }

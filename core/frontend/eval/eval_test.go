@@ -80,6 +80,8 @@ func TestModules(t *testing.T) {
 		{"branches", "import math\nif math.pi > 3:\n    x = 1\nelse:\n    x = 2\n", "1"},
 		{"mutated", "x = []\nfor i in range(3):\n    x.append(i)\nx.append(9)\n", "[0, 1, 2, 9]"},
 		{"function", "def f(a, b=2, *c, d=4, **e):\n    return a, b, c, d, e\nx = f(1, 5, 6, d=7, z=8)\n", "(1, 5, (6,), 7, {'z': 8})"},
+		{"changed later", "import os\nM = os.environ.get('A', '1')\nif M != '2':\n    os.environ['B'] = M\nx = M, os.environ['B']\n", "('1', '1')"},
+		{"bound again by what it reads", "a = 1\nb = a + 1\na = b * 10\nx = a, b\n", "(20, 2)"},
 		{"closure", "def f(n):\n    def g(k):\n        return n + k\n    return g\nx = f(3)(4)\n", "7"},
 		{"try import", "try:\n    import nowhere\n    x = 1\nexcept ImportError:\n    x = 2\n", "2"},
 		{"missing unused", "import torch\nT = torch.float32\nx = 3\n", "3"},

@@ -1,8 +1,8 @@
 package eval
 
 import (
+	"math/bits"
 	"sort"
-	"strings"
 )
 
 // methodOf finds a method of a built-in type, bound to v.
@@ -20,11 +20,14 @@ func methodOf(v any, name string) (any, bool) {
 	case *Tuple:
 		fn = tupleMethod(v, name)
 	case int64:
-		if name == "bit_length" {
+		switch name {
+		case "bit_length":
 			fn = func(*Session, []any, []Keyword) any {
 				n, _ := asNumber(v)
 				return int64(n.big().BitLen())
 			}
+		case "bit_count":
+			fn = func(*Session, []any, []Keyword) any { return int64(bits.OnesCount64(uint64(max(v, -v)))) }
 		}
 	case float64:
 		if name == "is_integer" {
@@ -43,12 +46,11 @@ func methodOf(v any, name string) (any, bool) {
 }
 
 // methodNames are the names of all methods, for suggestions.
-var methodNames = []string{
-	"_asdict", "_replace", "add", "append", "bit_length", "casefold", "clear", "copy", "count", "decode", "discard", "endswith", "extend",
-	"find", "format", "get", "index", "insert", "is_integer", "isdecimal", "isdigit", "isnumeric", "items", "join", "keys", "lower",
-	"lstrip", "pop", "remove", "removeprefix", "removesuffix", "replace", "reverse", "rstrip", "setdefault", "sort", "split", "startswith",
-	"strip", "union", "update", "upper", "values",
-}
+var methodNames = append([]string{
+	"_asdict", "_replace", "add", "append", "bit_count", "bit_length", "clear", "copy", "decode", "difference", "discard", "extend", "get", "insert",
+	"intersection", "is_integer", "isdisjoint", "issubset", "issuperset", "items", "keys", "pop", "popitem", "remove", "reverse", "setdefault",
+	"sort", "symmetric_difference", "union", "update", "values",
+}, strMethodNames...)
 
 // arg is the i-th argument, absent where it is not given.
 func arg(args []any, i int, absent any) any {
@@ -58,106 +60,7 @@ func arg(args []any, i int, absent any) any {
 	return absent
 }
 
-func strArg(args []any, i int, absent string) string {
-	v := arg(args, i, absent)
-	s, ok := v.(string)
-	if !ok {
-		raise("TypeError", "expected str, not %s", TypeName(v))
-	}
-	return s
-}
-
-func strList(parts []string) any {
-	l := &List{Elems: make([]any, len(parts))}
-	for i, p := range parts {
-		l.Elems[i] = p
-	}
-	return l
-}
-
 type method = func(s *Session, args []any, kw []Keyword) any
-
-func strMethod(v, name string) method {
-	text := func(f func(args []any) string) method {
-		return func(_ *Session, args []any, _ []Keyword) any { return f(args) }
-	}
-	test := func(f func(args []any) bool) method {
-		return func(_ *Session, args []any, _ []Keyword) any { return f(args) }
-	}
-	trim := func(f func(string, string) string) method {
-		return text(func(args []any) string { return f(v, strArg(args, 0, " \t\n\r\v\f")) })
-	}
-	switch name {
-	case "upper":
-		return text(func([]any) string { return strings.ToUpper(v) })
-	case "lower", "casefold":
-		return text(func([]any) string { return strings.ToLower(v) })
-	case "strip":
-		return trim(strings.Trim)
-	case "lstrip":
-		return trim(strings.TrimLeft)
-	case "rstrip":
-		return trim(strings.TrimRight)
-	case "removeprefix":
-		return text(func(a []any) string { return strings.TrimPrefix(v, strArg(a, 0, "")) })
-	case "removesuffix":
-		return text(func(a []any) string { return strings.TrimSuffix(v, strArg(a, 0, "")) })
-	case "replace":
-		return text(func(a []any) string {
-			old, with := strArg(a, 0, ""), strArg(a, 1, "")
-			n := len(v) + strings.Count(v, old)*(len(with)-len(old))
-			return strings.ReplaceAll(bounded(v, n), old, with)
-		})
-	case "startswith":
-		return test(func(a []any) bool { return anyAffix(a, func(p string) bool { return strings.HasPrefix(v, p) }) })
-	case "endswith":
-		return test(func(a []any) bool { return anyAffix(a, func(p string) bool { return strings.HasSuffix(v, p) }) })
-	case "isdigit", "isdecimal", "isnumeric":
-		return test(func([]any) bool { return v != "" && strings.Trim(v, "0123456789") == "" })
-	case "join":
-		return text(func(a []any) string {
-			var parts []string
-			n := 0
-			for _, e := range Iterate(arg(a, 0, nil)) {
-				parts = append(parts, Str(e))
-				n += len(parts[len(parts)-1]) + len(v)
-				bounded(0, n)
-			}
-			return strings.Join(parts, v)
-		})
-	case "split":
-		return func(_ *Session, a []any, _ []Keyword) any {
-			n := -1
-			if k, ok := AsInt(arg(a, 1, nil)); ok && k >= 0 {
-				n = int(k) + 1
-			}
-			if arg(a, 0, nil) == nil {
-				return strList(strings.Fields(v))
-			}
-			return strList(strings.SplitN(v, strArg(a, 0, ""), n))
-		}
-	case "find", "index":
-		return func(_ *Session, a []any, _ []Keyword) any { return int64(strings.Index(v, strArg(a, 0, ""))) }
-	case "count":
-		return func(_ *Session, a []any, _ []Keyword) any { return int64(strings.Count(v, strArg(a, 0, ""))) }
-	case "format":
-		return func(_ *Session, a []any, kw []Keyword) any { return strFormat(v, a, kw) }
-	}
-	return nil
-}
-
-func anyAffix(args []any, has func(string) bool) bool {
-	v := arg(args, 0, "")
-	if t, ok := v.(*Tuple); ok {
-		for _, e := range t.Elems {
-			if s, ok := e.(string); ok && has(s) {
-				return true
-			}
-		}
-		return false
-	}
-	return has(strArg(args, 0, ""))
-}
 
 func listMethod(v *List, name string) method {
 	change := func(f func(a []any)) method {
@@ -196,6 +99,11 @@ func listMethod(v *List, name string) method {
 			v.Elems = append(v.Elems[:p:p], v.Elems[p+1:]...)
 			return e
 		}
+	case "remove":
+		return change(func(a []any) {
+			i := int(findMethod(v.Elems, "index")(nil, a, nil).(int64))
+			v.Elems = append(v.Elems[:i:i], v.Elems[i+1:]...)
+		})
 	case "index", "count":
 		return findMethod(v.Elems, name)
 	}
@@ -298,6 +206,17 @@ func dictMethod(v *Dict, name string) method {
 			}
 			return a[1]
 		}
+	case "popitem":
+		return func(*Session, []any, []Keyword) any {
+			if len(v.Keys) == 0 {
+				raise("KeyError", "'popitem(): dictionary is empty'")
+			}
+			k := v.Keys[len(v.Keys)-1]
+			r, _ := v.Delete(k)
+			return NewTuple(k, r)
+		}
+	case "clear":
+		return func(*Session, []any, []Keyword) any { *v = Dict{}; return nil }
 	case "copy":
 		return func(*Session, []any, []Keyword) any {
 			d := &Dict{}
@@ -329,7 +248,60 @@ func setMethod(v *Set, name string) method {
 	case "add":
 		return func(_ *Session, a []any, _ []Keyword) any { v.Dict.Set(arg(a, 0, nil), nil); return nil }
 	case "discard", "remove":
-		return func(_ *Session, a []any, _ []Keyword) any { v.Dict.Delete(arg(a, 0, nil)); return nil }
+		return func(_ *Session, a []any, _ []Keyword) any {
+			if _, ok := v.Dict.Delete(arg(a, 0, nil)); !ok && name == "remove" {
+				raise("KeyError", "%s", Repr(arg(a, 0, nil)))
+			}
+			return nil
+		}
+	case "copy":
+		return func(*Session, []any, []Keyword) any { return setOf(v.Keys) }
+	case "clear":
+		return func(*Session, []any, []Keyword) any { v.Dict = Dict{}; return nil }
+	case "pop":
+		return func(*Session, []any, []Keyword) any {
+			if len(v.Keys) == 0 {
+				raise("KeyError", "'pop from an empty set'")
+			}
+			k := v.Keys[0]
+			v.Dict.Delete(k)
+			return k
+		}
+	case "intersection", "difference", "symmetric_difference":
+		return func(_ *Session, a []any, _ []Keyword) any {
+			r := v
+			for _, x := range a {
+				other := setOf(Iterate(x))
+				keep := &Set{}
+				for _, k := range r.Keys {
+					if _, ok := other.Get(k); ok == (name == "intersection") {
+						keep.Dict.Set(k, nil)
+					}
+				}
+				if name == "symmetric_difference" {
+					for _, k := range other.Keys {
+						if _, ok := r.Get(k); !ok {
+							keep.Dict.Set(k, nil)
+						}
+					}
+				}
+				r = keep
+			}
+			return setOf(r.Keys)
+		}
+	case "issubset", "issuperset", "isdisjoint":
+		return func(_ *Session, a []any, _ []Keyword) any {
+			in, of := v, setOf(Iterate(arg(a, 0, nil)))
+			if name == "issuperset" {
+				in, of = of, in
+			}
+			for _, k := range in.Keys {
+				if _, ok := of.Get(k); ok == (name == "isdisjoint") {
+					return false
+				}
+			}
+			return true
+		}
 	case "update", "union":
 		return func(_ *Session, a []any, _ []Keyword) any {
 			r := v

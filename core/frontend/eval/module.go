@@ -108,12 +108,12 @@ func (s *Session) Module(f *File) *Module {
 }
 
 // Lookup returns the value of a global, running the statements that bind it.
-// Where several statements bind one name, the value is that after the last;
-// while one of them runs, that of the ones before it.
+// Where several statements bind one name, the value is that after the last; for a
+// statement that runs, that of the ones up to it, if there are any.
 func (m *Module) Lookup(name string) (any, bool) {
 	binds := m.File.binds[name]
 	for _, i := range binds {
-		if i > m.current && slices.Contains(binds, m.current) {
+		if i > m.current && binds[0] <= m.current {
 			break
 		}
 		m.run(i)

@@ -41,11 +41,11 @@ func (d *DType) Attr(name string) (any, bool) {
 
 // typeAttrs are the attributes that types have, each some of them.
 var typeAttrs = []string{
-	"address_space", "element_ty", "exponent_bias", "fp_mantissa_width", "get_int_max_value", "get_int_min_value", "int_bitwidth",
+	"address_space", "element_ty", "exponent_bias", "fp_mantissa_width", "get_block_shapes", "get_int_max_value", "get_int_min_value", "int_bitwidth",
 	"is_bf16", "is_block", "is_bool", "is_const", "is_floating", "is_fp16", "is_fp32", "is_fp64", "is_fp8", "is_fp8e4b15", "is_fp8e4b8",
 	"is_fp8e4nv", "is_fp8e5", "is_fp8e5b16", "is_int", "is_int1", "is_int16", "is_int32", "is_int64", "is_int8", "is_int_signed",
 	"is_int_unsigned", "is_ptr", "is_standard_floating", "is_uint16", "is_uint32", "is_uint64", "is_uint8", "is_void", "itemsize", "name",
-	"numel", "primitive_bitwidth", "scalar", "shape",
+	"nbytes", "numel", "primitive_bitwidth", "scalar", "shape",
 }
 
 // attrNames lists those of typeAttrs that a type has.
@@ -141,8 +141,15 @@ func (b *Block) Attr(name string) (any, bool) {
 		return shapeTuple(b.Shape), true
 	case "numel":
 		return numElements(b.Shape), true
+	case "nbytes":
+		if d, ok := b.Elem.(*DType); ok {
+			return numElements(b.Shape) * int64(d.bits) / 8, true
+		}
+		return numElements(b.Shape) * 8, true
 	case "is_block":
 		return constant(name, true), true
+	case "get_block_shapes":
+		return constant(name, shapeTuple(b.Shape)), true
 	}
 	if a, ok := b.Elem.(eval.Attributer); ok {
 		return a.Attr(name)
