@@ -90,28 +90,29 @@ type room struct {
 // fit is the most stages, up to so many, of which the loads have room, and the loads; none
 // if there is no such number.
 func (r room) fit(loop *ir.Operation, stages int) (int, []pipeline.NeededLoad, error) {
-	scratch, err := r.scratchOf(loop)
-	if err != nil {
-		return 0, nil, err
-	}
 	for ; stages > 1; stages-- {
 		loads := neededLoads(r.info, r.chip, loop, stages)
-		deepest, buffered := deepestLevel(loads), false
-		bytes, words := scratch, loops.WordsIn(loop)
+		deepest, buffered := deepestLevel(loads), map[*ir.Operation]bool{}
+		bytes, words := 0, loops.WordsIn(loop)
 		for _, l := range loads {
 			t := tensors.Type(l.Load.OneResult())
 			switch {
 			case (&streamLowering{info: r.info, chip: r.chip}).bufferFor(l.Load) != nil:
 				bytes += (stages - 1 - deepest) * int(tensors.Elements(t)*axisinfo.ElemBytes(t))
 				words += tensors.Words(l.Load)
-				buffered = true
+				buffered[l.Load] = true
 			default:
 				words += tensors.Words(l.Load) * (stages - 1)
 			}
 		}
-		if r.matrix && !isShort(loop, buffered) {
+		if r.matrix && !isShort(loop, len(buffered) > 0) {
 			return 0, nil, nil
 		}
+		scratch, err := r.scratchOf(loop, buffered)
+		if err != nil {
+			return 0, nil, err
+		}
+		bytes += scratch
 		if (r.lds == 0 || bytes <= r.lds) && (r.registers < 0 || words <= r.registers) {
 			return stages, loads, nil
 		}
@@ -135,19 +136,33 @@ func isShort(loop *ir.Operation, buffered bool) bool {
 	return short
 }
 
-// scratchOf is the most scratch memory that an operation inside loop takes. What is loaded is
-// read from its buffer instead.
-func (r room) scratchOf(loop *ir.Operation) (most int, err error) {
-	ir.Walk(loop, func(op *ir.Operation) ir.WalkResult {
-		if op.Is(ttg.ConvertLayout) && ttg.AsConvertLayout(op).Src().DefIs(tt.Load) {
-			return ir.Advance
+// scratchOf is the most scratch memory that an operation inside loop takes, and a dot for
+// its operands, which are in LDS together. What buffered loads load is in their buffers.
+func (r room) scratchOf(loop *ir.Operation, buffered map[*ir.Operation]bool) (most int, err error) {
+	of := func(op *ir.Operation) int {
+		if op.Is(ttg.ConvertLayout) && buffered[ttg.AsConvertLayout(op).Src().Def()] {
+			return 0
 		}
 		n, _, e := r.scratch(op)
 		if e != nil {
 			err = e
-			return ir.Stop
+		}
+		return n
+	}
+	ir.Walk(loop, func(op *ir.Operation) ir.WalkResult {
+		n := of(op)
+		if tt.IsDot(op) {
+			n = 0
+			for i := range 2 {
+				if v := op.Operand(i); v.DefIs(ttg.ConvertLayout) {
+					n += of(v.Def())
+				}
+			}
 		}
 		most = max(most, n)
+		if err != nil {
+			return ir.Stop
+		}
 		return ir.Advance
 	})
 	return most, err
