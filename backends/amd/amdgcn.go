@@ -17,6 +17,12 @@ const wholeTuples = "-enable-subreg-liveness=0"
 
 // makeAMDGCN has llc translate the LLVM IR.
 func (j *job) makeAMDGCN(c *backend.Compilation) error {
+	if err := c.CheckTriple(c.Artifact); err != nil {
+		return err
+	}
+	if err := j.checkChip(c); err != nil {
+		return err
+	}
 	args := j.llcArguments()
 	code, err := c.GenerateCode(args, c.Artifact)
 	if err == nil && belowStack(code) {
@@ -31,6 +37,29 @@ func (j *job) makeAMDGCN(c *backend.Compilation) error {
 	}
 	c.Artifact = code
 	return err
+}
+
+// checkChip refuses LLVM IR whose functions are for another chip: its lanes and instructions
+// may be others.
+func (j *job) checkChip(c *backend.Compilation) error {
+	const key = `"target-cpu"="`
+	line := 0
+	for text := range bytes.Lines(c.Artifact) {
+		line++
+		at := bytes.Index(text, []byte(key))
+		if at < 0 || !bytes.HasPrefix(text, []byte("define")) && !bytes.HasPrefix(text, []byte("attributes")) {
+			continue
+		}
+		cpu, _, _ := strings.Cut(string(text[at+len(key):]), `"`)
+		if cpu != j.arch.chip.Name {
+			return &sdk.Diagnostic{
+				File: c.File, Line: line, Column: at + 1, SourceLine: strings.TrimRight(string(text), "\r\n"),
+				Message: fmt.Sprintf("the LLVM IR is for %s, and this compile for %s", cpu, j.arch.chip.Name),
+				Help:    "compile it with --target " + backendName + ":" + cpu + ", or the kernel's source for " + j.arch.chip.Target(),
+			}
+		}
+	}
+	return nil
 }
 
 // belowStack reports whether code has a fault of llc 22: where a thread's frame has more
@@ -79,6 +108,9 @@ type kernelFacts struct {
 	usage   usage
 }
 
+// madeAgain is what to do about a file without a kernel.
+const madeAgain = "the file may be cut short: --emit amdgcn and --emit llir write such files of a kernel"
+
 // readAMDGCN finds the only kernel in assembly, by its metadata:
 //
 //	amdhsa.kernels:
@@ -87,9 +119,10 @@ type kernelFacts struct {
 //	    .name:           vector_add
 func readAMDGCN(text string) (kernelFacts, error) {
 	var k kernelFacts
+	text = strings.ReplaceAll(text, "\r\n", "\n")
 	_, meta, ok := strings.Cut(text, "\n\t.amdgpu_metadata\n")
 	if !ok {
-		return k, sdk.Errorf("there is no kernel here: no .amdgpu_metadata (of LLVM IR, no function with the calling convention amdgpu_kernel)")
+		return k, sdk.Errorf("there is no kernel here: no .amdgpu_metadata (of LLVM IR, no function with the calling convention amdgpu_kernel)").WithHelp(madeAgain)
 	}
 	meta, _, _ = strings.Cut(meta, "\n\t.end_amdgpu_metadata")
 	numbers := map[string]*int{
@@ -121,7 +154,7 @@ func readAMDGCN(text string) (kernelFacts, error) {
 		}
 	}
 	if k.name == "" {
-		return k, sdk.Errorf("there is no kernel here: the .amdgpu_metadata name none")
+		return k, sdk.Errorf("there is no kernel here: the .amdgpu_metadata name none").WithHelp(madeAgain)
 	}
 	return k, nil
 }

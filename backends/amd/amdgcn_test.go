@@ -1,8 +1,13 @@
 package amd
 
 import (
+	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+
+	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
 
 const assembly = "\t.text\n\t.amdgpu_metadata\n---\namdhsa.kernels:\n  - .agpr_count:     0\n    .args:\n      - .name:           x\n        .size:           8\n" +
@@ -191,6 +196,45 @@ def k(p, q, n):
 		before, _, found := strings.Cut(loop, "\ts_barrier")
 		if !found || !strings.Contains(before, want) || strings.Contains(code, asmStart) {
 			t.Errorf("%s: no %q before the barrier, or marks of inline assembly:\n%s", chip, want, code)
+		}
+	}
+}
+
+// TestForeignFiles: LLVM IR for other targets and files without a kernel are refused where
+// they say so, and assembly with line ends of Windows is taken.
+func TestForeignFiles(t *testing.T) {
+	needTools(t)
+	text := func(chip, stage string) string {
+		k, err := compile(t, chip, "k.py", []byte("import triton\nimport triton.language as tl\n\n"+source), "k", "*fp32, *fp32, i32", stage, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(k.Artifact(stage).Data)
+	}
+	llvmIR, assembly := text("gfx1100", stageLLIR), text("gfx942", stageAMDGCN)
+	if _, err := runFrom(t, "gfx942", stageHSACO, stageHSACO, "k.amdgcn", strings.ReplaceAll(assembly, "\n", "\r\n")); err != nil {
+		t.Error(err)
+	}
+	for _, tt := range []struct{ first, text, says string }{
+		{stageAMDGCN, llvmIR, "the LLVM IR is for gfx1100, and this compile for gfx942"},
+		{stageAMDGCN, strings.Replace(llvmIR, `"amdgcn-amd-amdhsa"`, `"nvptx64-nvidia-cuda"`, 1), "the LLVM IR is for nvptx64-nvidia-cuda"},
+		{stageHSACO, "", "there is no kernel here"},
+		{stageHSACO, assembly[:len(assembly)/2], "there is no kernel here"},
+	} {
+		_, err := runFrom(t, "gfx942", tt.first, stageHSACO, "given", tt.text)
+		var d *sdk.Diagnostic
+		if !errors.As(err, &d) || d.File != "given" || d.Help == "" || !strings.Contains(d.Message, tt.says) || tt.first == stageAMDGCN && (d.Line == 0 || d.Column == 0) {
+			t.Errorf("%q: %+v, want %s", tt.says, d, tt.says)
+		}
+	}
+	override := filepath.Join(t.TempDir(), "other.amdgcn")
+	for content, says := range map[string]string{"": "there is no kernel here", strings.ReplaceAll(assembly, ".name:           k\n", ".name:           l\n"): "kernel l, and the compile of k"} {
+		if err := os.WriteFile(override, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := compile(t, "gfx942", "k.py", []byte("import triton\nimport triton.language as tl\n\n"+source), "k", "*fp32, *fp32, i32", stageHSACO, map[string]any{"ir_override": override})
+		if err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("an override: %v, want %s", err, says)
 		}
 	}
 }

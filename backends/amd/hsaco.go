@@ -2,6 +2,7 @@ package amd
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -15,10 +16,19 @@ import (
 // same names in every compile, below a folder that is the working directory, so that no
 // output depends on the folder.
 func (j *job) makeHSACO(c *backend.Compilation) error {
-	if k, err := readAMDGCN(string(c.Artifact)); err == nil {
-		c.Meta.Usage = &k.usage
-		j.warnOfUsage(c, &k.usage)
+	k, err := readAMDGCN(string(c.Artifact))
+	if err == nil && k.name != c.Meta.Name {
+		err = sdk.Errorf("the assembly is of kernel %s, and the compile of %s", k.name, c.Meta.Name).WithHelp("ir_override takes a file of the same kernel")
 	}
+	if err != nil {
+		var d *sdk.Diagnostic
+		if errors.As(err, &d) && d.File == "" {
+			d.File = c.File
+		}
+		return err
+	}
+	c.Meta.Usage = &k.usage
+	j.warnOfUsage(c, &k.usage)
 	lld, err := c.Find(backend.LLD) // what is missing most often, before the work
 	if err != nil {
 		return err

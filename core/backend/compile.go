@@ -32,7 +32,9 @@ type Compilation struct {
 	Module *ir.Operation
 	// Artifact is what the last stage made that is not over MLIR.
 	Artifact []byte
-	Meta     Metadata
+	// File is what the user gave last: the input, or what an IROverride put in its place.
+	File string
+	Meta Metadata
 
 	backend *Backend
 	meter   *work.Meter
@@ -60,6 +62,7 @@ func (c *Compilation) belowMLIR() bool {
 // set puts the content of a file in the place of a stage's artifact. The stage next,
 // nil for none, begins with it.
 func (c *Compilation) set(s *Stage, file string, data []byte, next *Stage) error {
+	c.File = file
 	if s.overMLIR() {
 		return c.setModule(file, data, next)
 	}

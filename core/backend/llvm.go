@@ -88,6 +88,9 @@ func (c *Compilation) Optimize(passes string, args ...string) error {
 // GenerateCode has llc translate LLVM IR, and returns what it writes. What it
 // refuses is the user's mistake where the user gave the LLVM IR, and ours else.
 func (c *Compilation) GenerateCode(args []string, llir []byte) ([]byte, error) {
+	if err := c.CheckTriple(llir); err != nil {
+		return nil, err
+	}
 	llc, err := c.Find(LLC)
 	if err != nil {
 		return nil, err
@@ -101,6 +104,33 @@ func (c *Compilation) GenerateCode(args []string, llir []byte) ([]byte, error) {
 		return nil, c.llcError(cmd, res)
 	}
 	return res.Stdout, nil
+}
+
+// CheckTriple refuses LLVM IR that says that it is for other targets.
+func (c *Compilation) CheckTriple(llir []byte) error {
+	const key = "target triple"
+	line := 0
+	for text := range bytes.Lines(llir) {
+		line++
+		rest, ok := bytes.CutPrefix(text, []byte(key))
+		if bytes.HasPrefix(text, []byte("define")) {
+			break
+		}
+		_, quoted, ok2 := bytes.Cut(rest, []byte{'"'})
+		if !ok || !ok2 {
+			continue
+		}
+		of, _, _ := strings.Cut(string(quoted), `"`)
+		want := c.Plan.Lowering.Triple()
+		if machine, _, _ := strings.Cut(want, "-"); of != machine && !strings.HasPrefix(of, machine+"-") {
+			return &sdk.Diagnostic{
+				File: c.File, Line: line, Column: len(text) - len(quoted), SourceLine: strings.TrimRight(string(text), "\r\n"),
+				Message: fmt.Sprintf("the LLVM IR is for %s, and that of %s is for %s", of, c.Request.Target, want),
+				Help:    "compile it for a target of that kind, or the kernel's source for this one",
+			}
+		}
+	}
+	return nil
 }
 
 // llcError explains a failure of llc. LLVM IR that the user gave may be wrong;
@@ -125,6 +155,7 @@ func (c *Compilation) llcError(cmd sdk.Command, res *sdk.Result) error {
 			Notes:   []sdk.Diagnostic{{Severity: sdk.Note, Message: FirstLines(said, 40)}},
 		}
 	}
+	said, _, _ = strings.Cut(said, "\nPLEASE submit a bug report") // and the stack
 	d := &sdk.Diagnostic{File: c.Request.InputName, Message: "llc: " + FirstLines(said, 10), Help: "the command was: " + cmd.String() + " < " + c.Request.InputName}
 	// "llc: <stdin>:2:1: error: expected type"
 	if _, rest, ok := strings.Cut(said, "<stdin>:"); ok {

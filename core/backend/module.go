@@ -184,7 +184,7 @@ func (c *Compilation) describeModule(file string) error {
 		}
 	}
 	if c.Meta.Name == "" {
-		return &sdk.Diagnostic{File: file, Message: "there is no kernel here: no public tt.func"}
+		return &sdk.Diagnostic{File: file, Message: "there is no kernel here: no public tt.func", Help: "the file may be cut short"}
 	}
 	wrong := func(format string, args ...any) error {
 		return &sdk.Diagnostic{File: file, Message: fmt.Sprintf(format, args...)}
@@ -208,7 +208,10 @@ func (c *Compilation) describeModule(file string) error {
 		c.Meta.NumCTAs = int(n)
 	}
 	if lanes, ok := c.Module.IntAttr(ttg.ThreadsPerWarpAttr); ok && int(lanes) != device.WarpSize {
-		return wrong("the module is for warps of %d threads; those of %s have %d", lanes, c.Request.Target, device.WarpSize)
+		return &sdk.Diagnostic{
+			File: file, Message: fmt.Sprintf("the module is for warps of %d threads; those of %s have %d", lanes, c.Request.Target, device.WarpSize),
+			Help: "the kernel's ttir, or its source, can be compiled for any target",
+		}
 	}
 	return nil
 }

@@ -58,6 +58,7 @@ func (t *Target) DefineKernel(f *llir.Func, k lower.Kernel) {
 	f.AddAttr(
 		llir.StringAttr("amdgpu-flat-work-group-size", "1,"+strconv.Itoa(k.Threads)),
 		llir.StringAttr("uniform-work-group-size", "true"),
+		llir.StringAttr("target-cpu", t.Name),
 	)
 	if n := strconv.Itoa(t.WavesPerEU); t.WavesPerEU > 0 {
 		f.AddAttr(llir.StringAttr("amdgpu-waves-per-eu", n+", "+n))
