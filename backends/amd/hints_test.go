@@ -49,3 +49,48 @@ func TestHints(t *testing.T) {
 		t.Errorf("elements that cross lanes: %v", err)
 	}
 }
+
+// calling has a function that asks for nothing but its argument, and one that has a tensor.
+const calling = `#row = #ttg.blocked<{sizePerThread = [1], threadsPerWarp = [64], warpsPerCTA = [1], order = [0]}>
+module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 1 : i32, ttg.target = "hip:gfx942", "ttg.threads-per-warp" = 64 : i32} {
+  tt.func private @plain(%a: i32) -> i32 attributes {noinline = true} {
+    %b = arith.muli %a, %a : i32
+    tt.return %b : i32
+  }
+  tt.func private @threads(%x: !tt.ptr<i32>, %a: i32) attributes {noinline = true} {
+    %i = tt.make_range {end = 64 : i32, start = 0 : i32} : tensor<64xi32, #row>
+    %p = tt.splat %x : !tt.ptr<i32> -> tensor<64x!tt.ptr<i32>, #row>
+    %q = tt.addptr %p, %i : tensor<64x!tt.ptr<i32>, #row>, tensor<64xi32, #row>
+    %v = tt.splat %a : i32 -> tensor<64xi32, #row>
+    tt.store %q, %v : tensor<64x!tt.ptr<i32>, #row>
+    tt.return
+  }
+  tt.func public @k(%x: !tt.ptr<i32>, %a: i32) {
+    %b = tt.call @plain(%a) : (i32) -> i32
+    tt.call @threads(%x, %b) : (!tt.ptr<i32>, i32) -> ()
+    tt.return
+  }
+}
+`
+
+// TestUnusedInputs: a function keeps the register with the thread's number for its callees
+// only where one of them reads it.
+func TestUnusedInputs(t *testing.T) {
+	resp, err := runFrom(t, "gfx942", stageLLIR, stageLLIR, "k.ttgir", calling)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const unused = `"amdgpu-no-workitem-id-x"`
+	found := 0
+	for line := range strings.Lines(string(resp.Artifacts[0].Data)) {
+		if strings.HasPrefix(line, "define ") {
+			found++
+			if got, want := strings.Contains(line, unused), strings.Contains(line, "plain"); got != want {
+				t.Errorf("%s is there: %t\n%s", unused, got, line)
+			}
+		}
+	}
+	if found != 3 {
+		t.Errorf("%d functions", found)
+	}
+}

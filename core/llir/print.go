@@ -19,6 +19,15 @@ func (m *Module) Print() []byte {
 	return p.b
 }
 
+// Sweep drops unused pure instructions, as Print does. Nothing may be built afterwards.
+func (m *Module) Sweep() {
+	for _, f := range m.IR.Funcs {
+		if len(f.Blocks) > 0 {
+			sweep(f)
+		}
+	}
+}
+
 // textSize is about how long the text will be, and seldom less: copying it to a longer
 // buffer costs more than room that is not used. What is long are assembly and the types of
 // its results, which stand in the lines that take them apart.

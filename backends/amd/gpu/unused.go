@@ -1,6 +1,10 @@
 package gpu
 
 import (
+	"slices"
+
+	llvm "github.com/llir/llvm/ir"
+
 	"github.com/tritonc/tritonc/core/llir"
 )
 
@@ -23,6 +27,7 @@ var inputs = []struct {
 	{"cluster-id-x", nil}, // without these LLVM takes a work-group's numbers for used
 	{"cluster-id-y", nil},
 	{"cluster-id-z", nil},
+	{"workitem-id-x", []string{"llvm.amdgcn.workitem.id.x"}},
 	{"workitem-id-y", nil},
 	{"workitem-id-z", nil},
 }
@@ -37,40 +42,64 @@ var workgroupIDs = []string{"workgroup-id-x", "workgroup-id-y", "workgroup-id-z"
 var noAccumulation = llir.StringAttr("amdgpu-agpr-alloc", "0")
 
 // MarkUnused says of the functions of a module, which must be all that are called, which
-// inputs of a kernel they do not read: they then take no registers, and the hidden
-// arguments are not part of the kernel's. LLVM's optimizer infers it, as it does
-// noAccumulation, and llc does not.
+// inputs of a kernel neither they nor what they call read: they then take no registers, and
+// the hidden arguments are not part of the kernel's. LLVM's optimizer infers it, as it does
+// noAccumulation, and llc does not. Nothing may be built afterwards.
 func (t *Target) MarkUnused(m *llir.Module) {
-	declared := map[string]bool{}
-	for _, f := range m.IR.Funcs {
-		declared[f.Name()] = true
-	}
-	var attrs []llir.Attr
-	mark := func(name string, readers ...string) {
-		for _, r := range readers {
-			if declared[r] {
-				return
-			}
-		}
-		attrs = append(attrs, llir.QuotedAttr("amdgpu-no-"+name))
-	}
-	for _, in := range inputs {
-		mark(in.name, in.readers...)
-	}
-	if !t.GFX12 {
-		for i, name := range workgroupIDs {
-			mark(name, "llvm.amdgcn.workgroup.id."+axes[i])
-		}
-	}
-	if t.MFMA != 0 {
-		attrs = append(attrs, noAccumulation)
-	}
+	m.Sweep()
+	calls := calledBy(m.IR)
 	for _, f := range m.IR.Funcs {
 		if len(f.Blocks) == 0 {
 			continue
 		}
-		for _, a := range attrs {
-			f.FuncAttrs = append(f.FuncAttrs, a)
+		mark := func(name string, readers ...string) {
+			if !slices.ContainsFunc(readers, func(r string) bool { return calls[f][r] }) {
+				f.FuncAttrs = append(f.FuncAttrs, llir.QuotedAttr("amdgpu-no-"+name))
+			}
+		}
+		for _, in := range inputs {
+			mark(in.name, in.readers...)
+		}
+		if !t.GFX12 {
+			for i, name := range workgroupIDs {
+				mark(name, "llvm.amdgcn.workgroup.id."+axes[i])
+			}
+		}
+		if t.MFMA != 0 {
+			f.FuncAttrs = append(f.FuncAttrs, noAccumulation)
 		}
 	}
+}
+
+// calledBy are the names of what each function calls, and of what is called in turn.
+func calledBy(m *llvm.Module) map[*llvm.Func]map[string]bool {
+	direct := map[*llvm.Func][]*llvm.Func{}
+	for _, f := range m.Funcs {
+		for _, block := range f.Blocks {
+			for _, inst := range block.Insts {
+				if call, ok := inst.(*llvm.InstCall); ok {
+					if callee, ok := call.Callee.(*llvm.Func); ok {
+						direct[f] = append(direct[f], callee)
+					}
+				}
+			}
+		}
+	}
+	out := map[*llvm.Func]map[string]bool{}
+	for _, f := range m.Funcs {
+		names, seen := map[string]bool{}, map[*llvm.Func]bool{f: true}
+		for list := []*llvm.Func{f}; len(list) > 0; {
+			from := list[len(list)-1]
+			list = list[:len(list)-1]
+			for _, callee := range direct[from] {
+				names[callee.Name()] = true
+				if !seen[callee] {
+					seen[callee] = true
+					list = append(list, callee)
+				}
+			}
+		}
+		out[f] = names
+	}
+	return out
 }
