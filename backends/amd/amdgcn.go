@@ -15,6 +15,15 @@ import (
 // wholeTuples has llc spill tuples of registers whole.
 const wholeTuples = "-enable-subreg-liveness=0"
 
+// manyBranches is from how many branches on a kernel is one whose threads have hundreds of
+// elements of tensors, each accessed under a condition of its own. Passes of llc take time
+// in the square of their number or more: the optimizers of scalar IR, which also have later
+// branches take their conditions from earlier ones again.
+const manyBranches = 1024
+
+// withoutScalarPasses leaves these optimizers out.
+const withoutScalarPasses = "-amdgpu-scalar-ir-passes=0"
+
 // makeAMDGCN has llc translate the LLVM IR.
 func (j *job) makeAMDGCN(c *backend.Compilation) error {
 	if err := c.CheckTriple(c.Artifact); err != nil {
@@ -24,6 +33,9 @@ func (j *job) makeAMDGCN(c *backend.Compilation) error {
 		return err
 	}
 	args := j.llcArguments()
+	if bytes.Count(c.Artifact, []byte("\n  br i1 ")) >= manyBranches {
+		args = append(args, withoutScalarPasses)
+	}
 	code, err := c.GenerateCode(args, c.Artifact)
 	if err == nil && belowStack(code) {
 		if code, err = c.GenerateCode(append(args, wholeTuples), c.Artifact); err == nil && belowStack(code) {

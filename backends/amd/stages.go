@@ -55,6 +55,7 @@ func (j *job) makeLLIR(c *backend.Compilation) error {
 	res, err := c.Lower(func(res *lower.Result) {
 		res.LLVM.AddFlag(llir.FlagError, "amdhsa_code_object_version", codeObjectVersion)
 		res.LLVM.MergeGuards()
+		res.LLVM.SinkConditions(2 * manyBranches)
 		if len(res.Externs) == 0 { // what is linked may read anything
 			j.target().MarkUnused(res.LLVM)
 		}

@@ -245,3 +245,26 @@ func TestPrint(t *testing.T) {
 		}
 	})
 }
+
+// TestManyMasks has 512 elements in a thread, each under a mask of its own: so many branches
+// compute their conditions where they are.
+func TestManyMasks(t *testing.T) {
+	const rows, cols, step = 512, 64, 3
+	r := kerneltest.Rand(t)
+	m, n, stride := 2+r.IntN(rows-1), 2+r.IntN(cols-1), step*cols+1
+	x, out := kerneltest.Randint(r, -100, 100, "i32", rows*stride), kerneltest.Zeros("i32", rows*stride)
+	kernelOf("gfx942", `def k(x, out, m, n, s, t, R: tl.constexpr, C: tl.constexpr):
+    i, j = tl.arange(0, R)[:, None], tl.arange(0, C)[None, :]
+    mask = (i < m) & (j < n)
+    tl.store(out + i * s + j * t, 3 * tl.load(x + i * s + j * t, mask=mask, other=0), mask=mask)
+`, kerneltest.Options{"num_warps": 1, "use_buffer_ops": false}).Run(t, kerneltest.Grid(1), x, out, m, n, stride, step, rows, cols)
+	for at := range rows * stride {
+		i, j, want := at/stride, at%stride, int64(0)
+		if j%step == 0 && i < m && j/step < n {
+			want = 3 * x.Int(at)
+		}
+		if got := out.Int(at); got != want {
+			t.Fatalf("%d×%d: element %d is %d, want %d", m, n, at, got, want)
+		}
+	}
+}
