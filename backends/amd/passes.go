@@ -150,6 +150,7 @@ func ttgirRows(a arch, o options) []pass.Row {
 		{Pass: loops.ReduceEarly, Why: "iterations without masked elements skip the mask"},
 		{Pass: loadEarly, With: registers, Why: "barriers are in place, and loads stay between them"},
 		{Pass: loops.LoadAhead, When: staged, With: append(registers, pass.Setting{Name: "meanwhile", Value: mostMeanwhile}), Why: "what is left of an iteration's loads is known"},
+		{Pass: transform.ReadLate, Why: "loads are where they stay"},
 	})
 	if o.UseBufferOps {
 		rows = append(rows, bufferRows()...)

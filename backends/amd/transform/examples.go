@@ -20,6 +20,8 @@ var (
 	optimizeDotOperandsExample string
 	//go:embed testdata/tritonamdgpu-optimize-epilogue/example.txtar
 	optimizeEpilogueExample string
+	//go:embed testdata/tritonamdgpu-read-late/example.txtar
+	readLateExample string
 	//go:embed testdata/tritonamdgpu-reorder-instructions/example.txtar
 	reorderInstructionsExample string
 	//go:embed testdata/tritonamdgpu-update-async-wait-count/example.txtar

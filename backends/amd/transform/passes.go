@@ -6,6 +6,6 @@ import "github.com/tritonc/tritonc/core/pass"
 func Passes() []*pass.Pass {
 	return []*pass.Pass{
 		BlockPingpong, CoalesceAsyncCopy, HoistLayoutConversions, InThreadTranspose, InsertInstructionSchedHints, LowerInsertInstructionSchedHints, OptimizeDotOperands, OptimizeEpilogue,
-		Pipeline, ReorderInstructions, ScheduleLoops, UpdateAsyncWaitCount,
+		Pipeline, ReadLate, ReorderInstructions, ScheduleLoops, UpdateAsyncWaitCount,
 	}
 }
