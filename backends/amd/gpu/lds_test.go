@@ -62,3 +62,44 @@ func TestOperandsShareLDS(t *testing.T) {
 		kerneltest.Near(t, "products", out, want, 0, 0)
 	})
 }
+
+// TestPipelineBarriers multiplies matrices in loops whose operands have several buffers: an
+// iteration has one barrier, since it writes another buffer than the next one reads.
+func TestPipelineBarriers(t *testing.T) {
+	const source = `def k(x, y, out, m, n, kk, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
+    i = tl.arange(0, M)
+    j = tl.arange(0, N)
+    acc = tl.zeros((M, N), dtype=tl.float32)
+    for at in range(0, kk, K):
+        l = at + tl.arange(0, K)
+        a = tl.load(x + i[:, None] * kk + l[None, :], mask=(i < m)[:, None] & (l < kk)[None, :], other=0.0)
+        b = tl.load(y + j[None, :] * kk + l[:, None], mask=(l < kk)[:, None] & (j < n)[None, :], other=0.0)
+        acc = tl.dot(a, b, acc)
+    tl.store(out + i[:, None] * n + j[None, :], acc, mask=(i < m)[:, None] & (j < n)[None, :])
+`
+	onChips(t, func(t *testing.T, chip string) {
+		r := kerneltest.Rand(t)
+		for stages := 2; stages <= 4; stages++ {
+			const size, block = 64, 32
+			m, n, k := size-r.IntN(30), size-r.IntN(30), 16*r.IntN(40)
+			x, y := kerneltest.Randint(r, -8, 8, "fp16", max(m*k, 1)), kerneltest.Randint(r, -8, 8, "fp16", max(k*n, 1))
+			out := kerneltest.Zeros("fp32", m*n)
+			want := make([]float64, m*n)
+			for i := range m {
+				for j := range n {
+					for l := range k {
+						want[i*n+j] += x.At(i*k+l) * y.At(j*k+l)
+					}
+				}
+			}
+			const warps = 4
+			ran := kernelOf(chip, source, kerneltest.Options{"num_warps": warps, "num_stages": stages}).
+				Run(t, kerneltest.Grid(1), x, y, out, m, n, k, size, size, block)
+			kerneltest.Near(t, "products", out, want, 0, 0)
+			iterations := (k + block - 1) / block
+			if most := uint64(warps * (iterations + 2*stages)); stages > 2 && ran.Report.Counters.Barriers > most {
+				t.Errorf("%d stages: %d barriers in %d iterations, at most %d", stages, ran.Report.Counters.Barriers, iterations, most)
+			}
+		}
+	})
+}

@@ -22,7 +22,9 @@
 //
 // A copy of a pipelined loop goes to the part of a buffer that its counter names. Where
 // that of a dot differs, by the counters, the copy needs no barrier after the dot: what
-// read the copy's part was joined before the barrier that began the iteration.
+// read the copy's part was joined before the barrier that began the iteration. The same
+// goes for stores of threads to a part and loads from another one, whose view the loop may
+// carry from an earlier iteration.
 //
 // What a loop's first iteration alone would wait for, or fence, since it was done before
 // the loop, is waited for and fenced before the loop: an iteration then has no more

@@ -380,7 +380,7 @@ func (a *analysis) bufferAccesses(op *ir.Operation) []access {
 		}
 		for _, x := range a.buffersOf(v) {
 			x.counted, x.waited = counted, waited
-			a.parts = a.parts || writes && counted && x.ring.loop != nil
+			a.parts = a.parts || writes && x.ring.loop != nil
 			if reads {
 				out = append(out, x)
 			}

@@ -18,7 +18,7 @@ type ring struct {
 }
 
 // mostLag is how many iterations back the part of an access is known: a dot reads on
-// while the next iteration copies.
+// while the next iteration copies, and what one iteration stores the next but one reads.
 const mostLag = 1
 
 // apart reports whether x and y, one maybe an iteration before the other, are to parts
@@ -29,27 +29,57 @@ func (x ring) apart(y ring) bool {
 
 // ringOf is the part of a buffer that v is a view of.
 func ringOf(v *ir.Value) ring {
+	r, _ := partOf(v, make(map[*ir.Value]bool))
+	return r
+}
+
+// partOf is the part that v is a view of, and the buffer. A view that a loop carries is of the
+// part that the iteration before had, if the one that the loop begins with fits in.
+func partOf(v *ir.Value, seen map[*ir.Value]bool) (r ring, buffer *ir.Value) {
 	for {
 		op := v.Def()
-		if op == nil {
-			return ring{}
-		}
-		if op.Is(ttg.MemDescIndex) {
+		switch {
+		case op == nil:
+			return carriedPart(v, seen)
+		case op.Is(ttg.MemDescIndex):
 			part := ttg.AsMemDescIndex(op)
 			if !part.Src().DefIs(ttg.LocalAlloc) {
-				return ring{}
+				return ring{}, nil
 			}
-			return counter(part.Index())
+			return counter(part.Index()), part.Src()
 		}
 		if v = ttg.Viewed(op); v == nil {
-			return ring{}
+			return ring{}, nil
 		}
 	}
 }
 
-// counter is the ring of a counter that the pipeliner made:
+// carriedPart is partOf of an argument of a block.
+func carriedPart(v *ir.Value, seen map[*ir.Value]bool) (ring, *ir.Value) {
+	loop := v.Block().Parent()
+	if seen[v] || loop == nil || !loop.Is(scf.For) {
+		return ring{}, nil
+	}
+	seen[v] = true
+	i := scf.CarriedIndex(v)
+	next, buffer := partOf(loop.Body().Terminator().Operand(i), seen)
+	init := scf.AsFor(loop).InitArgsAt(i).Def()
+	if next.loop != loop || init == nil || !init.Is(ttg.MemDescIndex) {
+		return ring{}, nil
+	}
+	first := ttg.AsMemDescIndex(init)
+	n, ok := arith.ConstantInt(first.Index())
+	next.first--
+	if !ok || first.Src() != buffer || (n-next.first)%next.parts != 0 {
+		return ring{}, nil
+	}
+	return next, buffer
+}
+
+// counter is the ring of a counter that a pipeliner made:
 //
 //	next = c + 1; v = next >= parts ? 0 : next
+//	next = c + 1; v = next < parts ? next : 0
 //
 // where c is carried by the loop, and v is the next c.
 func counter(v *ir.Value) ring {
@@ -58,14 +88,26 @@ func counter(v *ir.Value) ring {
 		return ring{}
 	}
 	s := arith.AsSelect(sel)
-	test, next := s.Condition().Def(), s.FalseValue().Def()
-	if zero, ok := arith.ConstantInt(s.TrueValue()); !ok || zero != 0 || test == nil || next == nil || !test.Is(arith.CmpI) || !next.Is(arith.AddI) {
+	test := s.Condition().Def()
+	if test == nil || !test.Is(arith.CmpI) {
 		return ring{}
 	}
-	cmp, add := arith.AsCmpI(test), arith.AsBinary(next)
+	cmp := arith.AsCmpI(test)
+	next, again := s.FalseValue(), s.TrueValue()
+	switch cmp.Predicate() {
+	case arith.SGE:
+	case arith.SLT:
+		next, again = again, next
+	default:
+		return ring{}
+	}
+	if zero, ok := arith.ConstantInt(again); !ok || zero != 0 || !next.DefIs(arith.AddI) {
+		return ring{}
+	}
+	add := arith.AsBinary(next.Def())
 	parts, known := arith.ConstantInt(cmp.Rhs())
 	one, ok := arith.ConstantInt(add.Rhs())
-	if !known || !ok || one != 1 || cmp.Predicate() != arith.SGE || cmp.Lhs() != s.FalseValue() || add.Lhs().Def() != nil {
+	if !known || !ok || one != 1 || cmp.Lhs() != next || add.Lhs().Def() != nil {
 		return ring{}
 	}
 	carried := add.Lhs()

@@ -85,3 +85,57 @@ func TestRings(t *testing.T) {
 		})
 	}
 }
+
+// A loop that stores to one part of a buffer what a later iteration reads needs one barrier in
+// each, before the part that was read last is written, or before the part that was written
+// last is read; two where a part is not known.
+func TestCarriedRings(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		parts int
+		// start is the counter before the loop, first and second the parts that it begins with.
+		start, first, second int
+		// read is the view that is read, and store says before what it is.
+		read        string
+		load, store bool
+	}{
+		{"two parts, the older is read", 2, 1, 0, 1, "%v", false, true},
+		{"two parts, the newer is read", 2, 1, 0, 1, "%w", true, false},
+		{"three parts, the oldest is read", 3, 1, 0, 1, "%v", false, true},
+		{"one part", 1, 0, 0, 0, "%v", true, true},
+		{"begins with another part", 2, 1, 1, 1, "%v", true, true},
+		{"begins with parts changed", 2, 1, 1, 0, "%v", true, true},
+		{"a counter that begins elsewhere", 2, 2, 0, 1, "%v", true, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			mark := map[bool]string{true: " {bar}"}
+			body := fmt.Sprintf("%%zero = arith.constant 0 : i32\n%%one = arith.constant 1 : i32\n%%parts = arith.constant %d : i32\n%%s = arith.constant %d : i32\n", c.parts, c.start) +
+				fmt.Sprintf("%%f = arith.constant %d : i32\n%%g = arith.constant %d : i32\n", c.first, c.second) +
+				"%a = ttg.local_alloc : () -> R\n%v0 = ttg.memdesc_index %a[%f] : R -> M256\n%w0 = ttg.memdesc_index %a[%g] : R -> M256\n" +
+				"%r:3 = scf.for %i = %n to %n step %n iter_args(%c = %s, %v = %v0, %w = %w0) -> (i32, M256, M256) : i32 {\n" +
+				"%l = ttg.local_load " + c.read + mark[c.load] + " : M256 -> T256\n" +
+				"%next = arith.addi %c, %one : i32\n%less = arith.cmpi slt, %next, %parts : i32\n%at = arith.select %less, %next, %zero : i32\n" +
+				"%x1 = ttg.memdesc_index %a[%at] : R -> M256\n" +
+				"ttg.local_store %x, %x1" + mark[c.store] + " : T256 -> M256\n" +
+				"scf.yield %at, %w, %x1 : i32, M256, M256\n}\n"
+			body = strings.ReplaceAll(body, "R ", fmt.Sprintf("!ttg.memdesc<%dx256xf32, #s, #smem, mutable> ", c.parts))
+			body = strings.ReplaceAll(body, "R\n", fmt.Sprintf("!ttg.memdesc<%dx256xf32, #s, #smem, mutable>\n", c.parts))
+			src := header + names.Replace("tt.func public @k(%x: T256, %n: i32) {\n"+body) + "tt.return\n}\n}\n"
+			mod, err := text.Parse(dialect.NewContext(), "t.ttgir", []byte(src))
+			if err != nil {
+				t.Fatal(err, src)
+			}
+			alloc, err := allocation.Analyze(mod, scratch, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := membar.Analyze(mod, alloc, nil)
+			ir.Walk(mod, func(op *ir.Operation) ir.WalkResult {
+				if r.Before(op) != op.HasAttr("bar") {
+					t.Errorf("%s: barrier before it %v\n%s", op.Name(), r.Before(op), src)
+				}
+				return ir.Advance
+			})
+		})
+	}
+}

@@ -72,6 +72,9 @@ func (x access) inFlight() bool {
 	return x.kind == pending && !x.write && x.Effect&(Async|Leader) == Async
 }
 
+// plain reports whether all threads access the buffer themselves, without tokens.
+func (x access) plain() bool { return x.Effect == 0 && !x.counted }
+
 type kind uint8
 
 const (
@@ -104,7 +107,7 @@ func (p access) ordered(x access) bool {
 		return true
 	case same && (p.waited && x.write && x.counted || x.waited && p.write && p.counted):
 		return true
-	case x.counted && p.Effect&Reads != 0 && same && p.ring.apart(x.ring):
+	case same && p.ring.apart(x.ring) && (x.counted && p.Effect&Reads != 0 || p.plain() && x.plain()):
 		return true
 	case p.write && p.Effect&Async != 0:
 		return same // x comes after the wait for it

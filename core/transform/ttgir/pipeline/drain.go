@@ -28,19 +28,22 @@ func (e *expansion) guard() {
 	if ok1 && ok2 && first < end {
 		return
 	}
+	var used, inits []*ir.Value
 	var types []ir.Type
-	for _, r := range loop.Results() {
-		types = append(types, r.Type())
+	for i, r := range loop.Results() {
+		if r.HasUses() {
+			used, inits, types = append(used, r), append(inits, scf.Inits(loop)[i]), append(types, r.Type())
+		}
 	}
 	b.At(loop)
 	choice := scf.NewIf(b, arith.Compare(b, arith.CmpI, arith.SLT, lo, hi), true, types...)
-	for i, r := range loop.Results() {
+	for i, r := range used {
 		r.ReplaceAllUsesWith(choice.Result(i))
 	}
 	b.SetToEnd(scf.AsIf(choice).ElseRegion().First())
-	scf.NewYield(b, scf.Inits(loop)...)
+	scf.NewYield(b, inits...)
 	b.SetToEnd(scf.AsIf(choice).ThenRegion().First())
-	loop.MoveBefore(scf.NewYield(b, loop.Results()...))
+	loop.MoveBefore(scf.NewYield(b, used...))
 }
 
 // drained is the iterations that a loop without predicates leaves to end after it. The
