@@ -92,6 +92,7 @@ var rules = []rule{
 	{"backends/nvidia/...", slices.Concat(lowerFloor, authorFloor, []string{"core/backend", "core/filememo", "core/input", "core/trust", "core/plugin/wire", "backends/nvidia/..."}), nil, "backends import core's libraries and the sdk, never one another"},
 	{"backends/amd/...", slices.Concat(lowerFloor, authorFloor, []string{"core/backend", "core/filememo", "core/input", "core/trust", "core/plugin/wire", "backends/amd/..."}), nil, "backends import core's libraries and the sdk, never one another"},
 	{"backends/npu/chip", nil, stdlibOnly, "what is known of chips is for simulators, too"},
+	{"backends/npu/...", slices.Concat(lowerFloor, authorFloor, []string{"core/backend", "core/filememo", "core/input", "core/trust", "core/plugin/wire", "backends/npu/..."}), nil, "backends import core's libraries and the sdk, never one another"},
 	{"driver/bundle/...", []string{"core/diag", "core/work", "core/frontend/syntax", "core/input", "driver", "driver/array", "driver/kernel", "driver/launch/calc", "plugin-sdk/target"}, nil, "a program that carries its kernels compiled carries no compiler"},
 	{"driver/tune", []string{"core/...", "plugin-sdk/...", "driver/..."}, nil, "tuning compiles and launches"},
 	{"driver/launch/...", []string{"core/...", "plugin-sdk/...", "driver/..."}, nil, "specialization at launch compiles"},

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/tritonc/tritonc/backends/amd/amdg"
+	"github.com/tritonc/tritonc/backends/npu/linalg"
 	"github.com/tritonc/tritonc/backends/nvidia/nvws"
 	"github.com/tritonc/tritonc/backends/nvidia/tti"
 	"github.com/tritonc/tritonc/backends/nvidia/ttng"
@@ -31,6 +32,11 @@ func tables() []table {
 	for _, d := range dialect.All() {
 		list = append(list, table{dialect: d, folder: "core/dialect/" + d.Name})
 	}
+	npu := &ir.Dialect{Name: "linalg"} // the dialects of one package
+	for _, d := range linalg.Dialects() {
+		npu.Ops = append(npu.Ops, d.Ops...)
+	}
+	list = append(list, table{dialect: npu, folder: "backends/npu/linalg"})
 	return append(list, table{amdg.Dialect(), "backends/amd/amdg", true}, table{nvws.Dialect(), "backends/nvidia/nvws", true}, table{tti.Dialect(), "backends/nvidia/tti", true}, table{ttng.Dialect(), "backends/nvidia/ttng", true})
 }
 
