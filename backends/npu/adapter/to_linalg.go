@@ -1,0 +1,319 @@
+package adapter
+
+import (
+	"slices"
+
+	"github.com/tritonc/tritonc/backends/npu/linalg"
+	"github.com/tritonc/tritonc/core/diag"
+	"github.com/tritonc/tritonc/core/dialect/arith"
+	"github.com/tritonc/tritonc/core/dialect/cf"
+	"github.com/tritonc/tritonc/core/dialect/math"
+	"github.com/tritonc/tritonc/core/dialect/scf"
+	"github.com/tritonc/tritonc/core/dialect/tt"
+	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/pass"
+	"github.com/tritonc/tritonc/core/transform/facts"
+)
+
+// TritonToLinalg makes functions of linalg of the kernels of a module.
+var TritonToLinalg = &pass.Pass{
+	Name:    "triton-to-linalg",
+	Doc:     "copy memory in blocks and compute with linalg, in place of tensors of pointers",
+	Example: toLinalgExample,
+	Before:  facts.SimpleTTIR,
+	Breaks:  []*pass.Fact{facts.Dimensions},
+	Run: func(r *pass.Run) error {
+		for _, d := range linalg.Dialects() {
+			r.Module.Context().Load(d)
+		}
+		for op := range r.Module.Body().Ops() {
+			if !op.Is(tt.Func) {
+				continue
+			}
+			if err := convertFunction(r, op); err != nil {
+				return err
+			}
+			op.Erase()
+		}
+		return nil
+	},
+}
+
+// converter makes a function of another.
+type converter struct {
+	*ir.Builder
+	run *pass.Run
+	a   *analysis
+	// values are the new ones of the old. That of a pointer without a form is its
+	// offset from the root: a tensor of i64.
+	values map[*ir.Value]*ir.Value
+	// bases are the bases of carried values with a form, of type index.
+	bases map[*ir.Value]*ir.Value
+	// sizes of the grid, and where in it the program is.
+	sizes, ids []*ir.Value
+}
+
+// refusal is what a converter stops with where an operation has no meaning on an NPU.
+type refusal struct{ d *diag.Diagnostic }
+
+func (c *converter) refuse(op *ir.Operation, help, format string, args ...any) {
+	d := diag.Errorf(c.run.Place(op), format, args...)
+	if help != "" {
+		d.WithHelp("%s", help)
+	}
+	panic(refusal{d})
+}
+
+// gridArguments are those that follow the kernel's own: three sizes, three ids.
+const gridArguments = 6
+
+func convertFunction(r *pass.Run, old *ir.Operation) (err error) {
+	b := ir.NewBuilder(r.Module.Context())
+	c := &converter{Builder: b, run: r, values: make(map[*ir.Value]*ir.Value), bases: make(map[*ir.Value]*ir.Value)}
+	defer func() {
+		if p := recover(); p != nil {
+			refused, ok := p.(refusal)
+			if !ok {
+				panic(p)
+			}
+			err = refused.d
+		}
+	}()
+	body := tt.AsFunc(old).Body()
+	if body.First() == nil || body.First() != body.Last() {
+		c.refuse(old, "a return in a condition makes such", "a function of several blocks has no form for NPUs yet")
+	}
+	c.a = analyze(old)
+	c.function(old)
+	return nil
+}
+
+func (c *converter) function(old *ir.Operation) {
+	ctx := c.Context()
+	entry := old.Body()
+	var in []ir.Type
+	for _, v := range entry.Args() {
+		t := v.Type()
+		if p, ok := t.(*tt.PtrType); ok {
+			if _, scalar := p.Pointee.(*tt.PtrType); scalar {
+				c.refuse(old, "", "a pointer to pointers has no meaning on an NPU")
+			}
+			t = (&linalg.MemRef{Shape: []int64{linalg.Dynamic}, Elem: c.elementType(old, v, p.Pointee)}).Type(ctx)
+		}
+		in = append(in, t)
+	}
+	for range gridArguments {
+		in = append(in, ctx.I32())
+	}
+	c.At(old)
+	f := tt.AsFunc(old)
+	attrs := []ir.NamedAttr{
+		{Name: "sym_name", Attr: ctx.StringAttr(f.SymName())},
+		{Name: "function_type", Attr: ctx.TypeAttr(ctx.Func(in, nil))},
+	}
+	if args, ok := f.ArgAttrs().(*ir.ArrayAttr); ok {
+		all := slices.Clone(args.Elems)
+		for range gridArguments {
+			all = append(all, ctx.DictAttr())
+		}
+		attrs = append(attrs, ir.NamedAttr{Name: "arg_attrs", Attr: ctx.ArrayAttr(all...)})
+	}
+	made := c.Create(linalg.Func, ir.State{Attrs: attrs, Regions: 1})
+	block := linalg.AsFunc(made).Body().AddBlock()
+	for i, t := range in {
+		loc := old.Loc()
+		if i < entry.NumArgs() {
+			loc = entry.Arg(i).Loc()
+		}
+		v := block.AddArg(t, loc)
+		if i < entry.NumArgs() {
+			c.values[entry.Arg(i)] = v
+		}
+	}
+	grid := block.Args()[entry.NumArgs():]
+	c.sizes, c.ids = grid[:gridArguments/2], grid[gridArguments/2:]
+	c.SetToEnd(block)
+	c.block(entry)
+	clean(made)
+}
+
+// elementType is the type that the elements of a root have in memory: that of the kernel's
+// pointer, but an integer where it is accessed by what only integers have. A bool takes a
+// byte, and kernels access it as one.
+func (c *converter) elementType(f *ir.Operation, root *ir.Value, pointee ir.Type) ir.Type {
+	if ir.IsInt(pointee, 1) {
+		return c.Context().I8()
+	}
+	if !ir.IsFloat(pointee) {
+		return pointee
+	}
+	ir.Walk(f, func(op *ir.Operation) ir.WalkResult {
+		if (op.Is(tt.AtomicCAS) || op.Is(tt.AtomicRMW) && !ir.IsFloat(ir.ElemOf(op.OneResult().Type()))) && c.a.rootOf(accessed(op)) == root {
+			pointee = c.Context().Int(ir.BitWidth(pointee))
+			return ir.Stop
+		}
+		return ir.Advance
+	})
+	return pointee
+}
+
+// clean takes away what has no use.
+func clean(f *ir.Operation) {
+	var ops []*ir.Operation
+	ir.Walk(f, func(op *ir.Operation) ir.WalkResult {
+		ops = append(ops, op)
+		return ir.Advance
+	})
+	for _, op := range slices.Backward(ops) {
+		if op != f && op.NumRegions() == 0 && ir.IsPure(op) && !op.HasUses() {
+			op.Erase()
+		} else if op.Is(linalg.Generic) && !op.HasUses() && op.NumResults() > 0 && ir.IsPure(op) {
+			op.Erase()
+		}
+	}
+}
+
+// block converts the operations of a block where the builder is.
+func (c *converter) block(old *ir.Block) {
+	for op := range old.Ops() {
+		c.Loc = op.Loc()
+		c.operation(op)
+	}
+}
+
+// value is the new value of an old one.
+func (c *converter) value(v *ir.Value) *ir.Value {
+	n, ok := c.values[v]
+	if !ok {
+		panic("BUG: npu/adapter: a value was not converted")
+	}
+	return n
+}
+
+// set gives the one result of an operation its new value.
+func (c *converter) set(op *ir.Operation, v *ir.Value) { c.values[op.OneResult()] = v }
+
+func (c *converter) operation(op *ir.Operation) {
+	if op.NumResults() == 1 && tt.PtrLike.Test(op.OneResult().Type()) && c.pointer(op) {
+		return
+	}
+	switch op.Def() {
+	case tt.Return:
+		if op.NumOperands() > 0 {
+			c.refuse(op, "", "a function with results has no form for NPUs yet")
+		}
+		c.Op(linalg.Return, nil)
+	case tt.GetProgramID:
+		c.set(op, c.ids[tt.AsGetProgramID(op).Axis()])
+	case tt.GetNumPrograms:
+		c.set(op, c.sizes[tt.AsGetNumPrograms(op).Axis()])
+	case tt.Load:
+		c.load(op)
+	case tt.Store:
+		c.store(op)
+	case tt.AtomicRMW:
+		c.atomicRMW(op)
+	case tt.AtomicCAS:
+		c.atomicCAS(op)
+	case tt.Dot:
+		c.dot(op)
+	case tt.Reduce:
+		c.reduce(op)
+	case tt.Scan:
+		c.scan(op)
+	case tt.MapElementwise:
+		c.mapElementwise(op)
+	case tt.Splat, tt.Unsplat, tt.MakeRange, tt.ExpandDims, tt.Broadcast, tt.Trans, tt.Reshape, tt.Cat, tt.Join, tt.Split, tt.Gather, tt.Histogram:
+		c.shape(op)
+	case tt.FpToFp, tt.Bitcast, tt.PreciseSqrt, tt.PreciseDivf, tt.Clampf, tt.Mulhiui:
+		c.elementwise(op)
+	case tt.Assert:
+		v := tt.AsAssert(op)
+		if _, tensor := v.Condition().Type().(*ir.TensorType); tensor {
+			c.refuse(op, "reduce the condition to a scalar first", "an assertion about a tensor has no form for NPUs yet")
+		}
+		c.Create(cf.Assert, ir.State{Operands: []*ir.Value{c.value(v.Condition())}, Attrs: []ir.NamedAttr{{Name: "msg", Attr: c.Context().StringAttr(v.Message())}}})
+	case scf.For:
+		c.loop(op)
+	case scf.If:
+		c.conditional(op)
+	case scf.While:
+		c.while(op)
+	default:
+		c.same(op)
+	}
+}
+
+// same repeats an operation of arith, math or ub.
+func (c *converter) same(op *ir.Operation) {
+	switch op.Def().Dialect() {
+	case "arith", "math", "ub":
+	default:
+		c.refuse(op, "", "%s has no form for NPUs yet", op.Name())
+	}
+	operands := make([]*ir.Value, op.NumOperands())
+	types := make([]ir.Type, op.NumResults())
+	for i, v := range op.Operands() {
+		operands[i] = c.value(v)
+	}
+	for i, v := range op.Results() {
+		types[i] = v.Type()
+	}
+	n := c.Create(op.Def(), ir.State{Operands: operands, Types: types, Attrs: op.Attrs()})
+	for i, v := range op.Results() {
+		c.values[v] = n.Result(i)
+	}
+}
+
+// elementwise converts operations that arith and math have under other names.
+func (c *converter) elementwise(op *ir.Operation) {
+	t := op.OneResult().Type()
+	var in []*ir.Value
+	for _, v := range op.Operands() {
+		in = append(in, c.value(v))
+	}
+	switch op.Def() {
+	case tt.Bitcast:
+		c.set(op, arith.Cast(c.Builder, arith.Bitcast, in[0], t))
+	case tt.PreciseSqrt:
+		c.set(op, c.Op(math.Sqrt, in).OneResult())
+	case tt.PreciseDivf:
+		c.set(op, arith.Binary(c.Builder, arith.DivF, in[0], in[1]))
+	case tt.Mulhiui:
+		c.set(op, arith.AsMulUIExtended(c.Op(arith.MulUIExtended, in)).High())
+	case tt.Clampf:
+		above, below := arith.MaxNumF, arith.MinNumF
+		if tt.AsClampf(op).PropagateNan() == tt.PropagateAll {
+			above, below = arith.MaximumF, arith.MinimumF
+		}
+		c.set(op, arith.Binary(c.Builder, below, arith.Binary(c.Builder, above, in[0], in[1]), in[2]))
+	case tt.FpToFp:
+		if rounding, ok := tt.AsFpToFp(op).Rounding(); ok && rounding == tt.RoundTowardZero {
+			c.refuse(op, "leave out fp_downcast_rounding", "a conversion that rounds toward zero has no form for NPUs yet")
+		}
+		c.set(op, c.convertFloat(in[0], t))
+	}
+}
+
+// convertFloat converts between floating point formats.
+func (c *converter) convertFloat(x *ir.Value, t ir.Type) *ir.Value {
+	from, to := ir.BitWidth(ir.ElemOf(x.Type())), ir.BitWidth(ir.ElemOf(t))
+	if from == to {
+		x = arith.Cast(c.Builder, arith.ExtF, x, c.Context().WithElem(t, c.Context().F32()))
+		from = ir.BitWidth(c.Context().F32())
+	}
+	if from < to {
+		return arith.Cast(c.Builder, arith.ExtF, x, t)
+	}
+	return arith.Cast(c.Builder, arith.TruncF, x, t)
+}
+
+// dot is a matmul, or one for each matrix of a list.
+func (c *converter) dot(op *ir.Operation) {
+	d := linalg.Matmul
+	if len(ir.ShapeOf(op.OneResult().Type())) == 3 {
+		d = linalg.BatchMatmul
+	}
+	v := tt.AsDot(op)
+	c.set(op, linalg.NewStructured(c.Builder, d, []*ir.Value{c.value(v.A()), c.value(v.B())}, []*ir.Value{c.value(v.C())}).OneResult())
+}

@@ -1,0 +1,186 @@
+package npu
+
+import (
+	"strings"
+
+	"github.com/tritonc/tritonc/backends/npu/adapter"
+	"github.com/tritonc/tritonc/backends/npu/chip"
+	"github.com/tritonc/tritonc/core/backend"
+	"github.com/tritonc/tritonc/core/pass"
+	"github.com/tritonc/tritonc/core/transform/facts"
+	"github.com/tritonc/tritonc/core/transform/std"
+	"github.com/tritonc/tritonc/core/transform/ttir"
+	sdk "github.com/tritonc/tritonc/plugin-sdk"
+)
+
+// checkoutVersion is the version of a build from a checkout: that of the next release.
+const checkoutVersion = "0.1.0"
+
+// Names of the stages.
+const (
+	stageTTIR      = "ttir"
+	stageTTAdapter = "ttadapter"
+)
+
+// New makes the backend. It reads nothing yet.
+func New() *backend.Backend {
+	return backend.New(backend.Definition{
+		Facts:  describe(),
+		Passes: passes(),
+		ParseOptions: func(t sdk.Target, given string) (string, error) {
+			c, err := chipOf(t)
+			if err != nil {
+				return "", err
+			}
+			return parseOptions(c, given)
+		},
+		Plan: func(t sdk.Target, options string) (*backend.Plan, error) {
+			c, err := chipOf(t)
+			if err != nil {
+				return nil, err
+			}
+			o, err := readOptions(options)
+			if err != nil {
+				return nil, err
+			}
+			return plan(c, o), nil
+		},
+		PassPlan: func(t sdk.Target) (*backend.Plan, error) {
+			c, err := chipOf(t)
+			if err != nil {
+				return nil, err
+			}
+			return &backend.Plan{Device: device(c)}, nil
+		},
+	})
+}
+
+// version is that of the release that the program is of.
+func version() string {
+	if v := sdk.ProgramVersion(); v != "" {
+		return strings.TrimPrefix(v, "v")
+	}
+	return checkoutVersion
+}
+
+// describe answers Describe.
+func describe() sdk.Facts {
+	f := sdk.Facts{
+		Name:    "npu",
+		Version: version(),
+		Options: optionSpecs,
+		Specialization: sdk.Specialization{
+			IntDivisor: 16, PointerDivisor: 16, IntOneIsConstexpr: true,
+			Attributes: []sdk.ArgAttribute{{Key: "D", Name: "tt.divisibility", Value: 16}},
+		},
+		BinaryEnding: stageTTAdapter,
+	}
+	for _, c := range chip.All() {
+		f.Targets = append(f.Targets, targetFacts(c.Target(), int64(c.UB), "Ascend, cores "+c.Arch))
+	}
+	f.Targets = append(f.Targets, targetFacts(chip.Backend+":Ascend*", 0, "the same chips as the vendor spells them"))
+	return f
+}
+
+// The warp of a machine without threads: what triton-ascend has for it.
+const (
+	warpSize = 32
+	maxWarps = 64
+)
+
+func targetFacts(pattern string, ub int64, doc string) sdk.TargetFacts {
+	return sdk.TargetFacts{
+		Pattern: pattern, WarpSize: warpSize,
+		Limits: sdk.DeviceLimits{
+			MaxThreadsPerBlock: warpSize * maxWarps, MaxSharedMemory: ub, StaticSharedMemory: ub, MaxCTAsPerCluster: 1,
+		},
+		MinDotSizes:              []sdk.MinDotSize{{M: 1, N: 1, K: 1}},
+		FP8Kinds:                 fp8Kinds,
+		DotInputPrecisions:       dotPrecisions,
+		DefaultDotInputPrecision: "ieee",
+		Doc:                      doc,
+	}
+}
+
+func device(c *chip.Chip) backend.Device {
+	return backend.Device{WarpSize: warpSize, MaxWarps: maxWarps, SharedMemory: int64(c.UB)}
+}
+
+// chipOf is the chip of a target that the backend supports, in the spelling of targets
+// or the vendor's.
+func chipOf(t sdk.Target) (*chip.Chip, error) {
+	if c := chip.Of(t.Arch); t.Backend == chip.Backend && c != nil {
+		if t.Arch != c.Name && t.Arch != c.Vendor {
+			return nil, sdk.Errorf("the npu backend does not compile for %s", t).WithHelp("that chip is %s", c.Target())
+		}
+		return c, nil
+	}
+	return nil, sdk.Errorf("the npu backend does not compile for %s", t).WithHelp("its targets are those of tritonc backend describe npu, such as npu:ascend910b3")
+}
+
+// plan is how a kernel is compiled for a chip.
+func plan(c *chip.Chip, o options) *backend.Plan {
+	p := &backend.Plan{
+		Stages: []backend.Stage{
+			{Name: stageTTIR, Doc: "Triton IR, inlined and simplified", Needs: facts.TTIR, Passes: ttirRows()},
+			{
+				Name: stageTTAdapter, Doc: "MLIR: memory copied in blocks, computations on tensors (linalg)",
+				Needs: facts.SimpleTTIR, Passes: adapterRows(), Run: func(c *backend.Compilation) error {
+					one := 1 // as triton-ascend says: UB is not a launch's to give
+					c.Meta.Shared = &one
+					return c.RunPasses(adapterRows(), c.Plan.Facts)
+				},
+			},
+		},
+		Facts:    pass.Facts{},
+		Device:   device(c),
+		NumWarps: o.NumWarps, NumCTAs: 1,
+	}
+	if o.IROverride != nil {
+		p.IROverride = *o.IROverride
+	}
+	return p
+}
+
+// canonicalize has no patterns but core's own.
+var canonicalize = std.NewCanonicalize()
+
+// ttirRows are the passes of the stage ttir, in triton-ascend's order.
+func ttirRows() []pass.Row {
+	return []pass.Row{
+		{Pass: std.Inline, Why: "later passes do not look into calls"},
+		{Pass: ttir.RewriteTensorPointer, Why: "block pointers become tensors of pointers and masks", Needed: true},
+		{Pass: ttir.RewriteTensorDescriptor, Why: "descriptors become tensors of pointers and masks", Needed: true},
+		{Pass: ttir.Combine, Why: "masks and address arithmetic are still visible"},
+		{Pass: canonicalize, Why: "forms of addresses are simple"},
+		{Pass: ttir.ReorderBroadcast, Why: "elementwise work is done before values are repeated"},
+		{Pass: std.CSE, Why: "address arithmetic repeats between accesses"},
+		{Pass: std.SymbolDCE, Why: "functions that were inlined are gone"},
+		{Pass: ttir.LoopUnroll, Why: "tl.range(loop_unroll_factor=…)"},
+	}
+}
+
+// adapterRows are the passes of the stage ttadapter.
+func adapterRows() []pass.Row {
+	return []pass.Row{
+		{Pass: adapter.TritonToLinalg, Why: "an NPU has no pointers in tensors", Needed: true},
+		{Pass: std.CSE, Why: "accesses repeat the arithmetic of their addresses"},
+	}
+}
+
+// passes are those that tritonc opt knows by name.
+func passes() []*pass.Pass {
+	var list []*pass.Pass
+	for _, rows := range [][]pass.Row{ttirRows(), adapterRows()} {
+		for _, r := range rows {
+			known := false
+			for _, p := range list {
+				known = known || p == r.Pass
+			}
+			if !known {
+				list = append(list, r.Pass)
+			}
+		}
+	}
+	return list
+}

@@ -1,0 +1,10 @@
+// Tritonc-backend-npu is the backend of tritonc for Ascend NPUs. tritonc starts it; with
+// --describe it prints its facts as JSON.
+package main
+
+import (
+	"github.com/tritonc/tritonc/backends/npu"
+	sdk "github.com/tritonc/tritonc/plugin-sdk"
+)
+
+func main() { sdk.ServeBackend(npu.New()) }

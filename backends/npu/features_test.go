@@ -1,0 +1,228 @@
+package npu
+
+import (
+	"math"
+	"math/rand/v2"
+	"os"
+	"testing"
+)
+
+const ownKernels = "testdata/kernels.py"
+
+// own compiles a kernel of testdata.
+func own(t *testing.T, kernel, signature string) []byte {
+	t.Helper()
+	src, err := os.ReadFile(ownKernels)
+	if err != nil {
+		t.Fatal(err)
+	}
+	artifact, err := compile(t, ownKernels, src, kernel, signature, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return artifact
+}
+
+// filled is an array of n times x.
+func filled(n int, x float64) []float64 {
+	a := make([]float64, n)
+	for i := range a {
+		a[i] = x
+	}
+	return a
+}
+
+// integers are n numbers below limit.
+func integers(r *rand.Rand, n, limit int) *array {
+	a := &array{elem: "i32", data: make([]float64, n)}
+	for i := range a.data {
+		a.data[i] = float64(r.IntN(limit))
+	}
+	return a
+}
+
+// TestRanges has masks with both bounds, a condition about all elements, a factor, and
+// addresses that go backward.
+func TestRanges(t *testing.T) {
+	r := newRand(t)
+	artifact := own(t, "ranges", "*fp32, *fp32, i32, i32, i32, i32, B=32")
+	for _, n := range []int{2, 10 + r.IntN(60), 200} {
+		lo, hi, stride := r.IntN(20)-5, 5+r.IntN(40), 1+r.IntN(3)
+		x, out := random(t, r, "f32", 32*stride), blank("f32", 32)
+		run(t, "ranges", artifact, [3]int{1, 1, 1}, x, out, i32(lo), i32(hi), i32(n), i32(stride))
+		want := filled(32, untouched)
+		for i := range 32 {
+			v := float64(i)
+			if i >= lo && i < hi && n > 3 {
+				v = x.data[i*stride]
+			}
+			if 3*i <= n {
+				want[31-i] = v
+			}
+		}
+		near(t, "out", out.data, want, 0)
+	}
+}
+
+func TestBlocks(t *testing.T) {
+	r := newRand(t)
+	artifact := own(t, "blocks", "*fp16, *fp16, i32, i32, i32, i32, BM=16, BN=8")
+	m, n := 17+r.IntN(15), 9+r.IntN(7)
+	sm, sn := n+3, 1
+	if r.IntN(2) == 0 {
+		sm, sn = 1, m+1
+	}
+	x, out := random(t, r, "f16", (m+1)*(n+3)), blank("f16", m*n)
+	run(t, "blocks", artifact, [3]int{2, 2, 1}, x, out, i32(m), i32(n), i32(sm), i32(sn))
+	want := make([]float64, m*n)
+	for i := range m {
+		for k := range n {
+			want[k*m+i] = x.data[i*sm+k*sn]
+		}
+	}
+	near(t, "out", out.data, want, 0)
+}
+
+// TestIrregular has addresses that are loaded or remainders, and masks that are not a range.
+func TestIrregular(t *testing.T) {
+	r := newRand(t)
+	artifact := own(t, "irregular", "*fp32, *i32, *fp32, i32, B=64")
+	n := 33 + r.IntN(31)
+	x, index, out := random(t, r, "f32", 64), &array{elem: "i32"}, blank("f32", 64)
+	for _, i := range r.Perm(64) {
+		index.data = append(index.data, float64(i))
+	}
+	run(t, "irregular", artifact, [3]int{1, 1, 1}, x, index, out, i32(n))
+	want := filled(64, untouched)
+	for i := 0; i < n; i += 2 {
+		at := int(index.data[i])
+		v := -1.0
+		if at%3 != 0 {
+			v = x.data[at]
+		}
+		want[at] = float64(float32(v) + float32(x.data[i*7%n]))
+	}
+	near(t, "out", out.data, want, 0)
+}
+
+func TestReductions(t *testing.T) {
+	r := newRand(t)
+	artifact := own(t, "reductions", "*fp32, *fp32, *fp32, *i32, *fp32, M=8, N=16")
+	x := integers(r, 128, 40) // with equal ones
+	x.elem = "f32"
+	sum, largest, at, all := blank("f32", 16), blank("f32", 8), blank("i32", 8), blank("f32", 1)
+	run(t, "reductions", artifact, [3]int{1, 1, 1}, x, sum, largest, at, all)
+	sums, larges, ats, most := make([]float64, 16), filled(8, -1), make([]float64, 8), -1.0
+	for i := range 8 {
+		least := math.Inf(1)
+		for k := range 16 {
+			v := x.data[i*16+k]
+			sums[k] += v
+			larges[i] = max(larges[i], v)
+			most = max(most, v)
+			if v < least {
+				least, ats[i] = v, float64(k)
+			}
+		}
+	}
+	near(t, "sum", sum.data, sums, 0)
+	near(t, "max", largest.data, larges, 0)
+	near(t, "argmin", at.data, ats, 0)
+	near(t, "max of all", all.data, []float64{most}, 0)
+}
+
+func TestScans(t *testing.T) {
+	r := newRand(t)
+	artifact := own(t, "scans", "*fp32, *fp32, *fp32, M=8, N=16")
+	x, sum, back := integers(r, 128, 50), blank("f32", 128), blank("f32", 128)
+	x.elem = "f32"
+	run(t, "scans", artifact, [3]int{1, 1, 1}, x, sum, back)
+	sums, backs := make([]float64, 128), make([]float64, 128)
+	for i := range 8 {
+		for k := range 16 {
+			for l := range k + 1 {
+				sums[i*16+k] += x.data[i*16+l]
+			}
+			for l := i; l < 8; l++ {
+				backs[i*16+k] += x.data[l*16+k]
+			}
+		}
+	}
+	near(t, "sum", sum.data, sums, 0)
+	near(t, "reverse sum", back.data, backs, 0)
+}
+
+// TestLoops has pointers and indices that loops and conditionals carry.
+func TestLoops(t *testing.T) {
+	r := newRand(t)
+	artifact := own(t, "loops", "*fp32, *fp32, i32, i32, B=16")
+	steps := 1 + r.IntN(5)
+	n := 16*steps - r.IntN(15)
+	x, out := random(t, r, "f32", 128), blank("f32", 16)
+	run(t, "loops", artifact, [3]int{1, 1, 1}, x, out, i32(n), i32(steps))
+	want := make([]float64, 16)
+	for i := range want {
+		s := 0
+		for k := range steps {
+			if at := k*16 + i; at < n {
+				want[i] += x.data[at]
+			}
+			if k%2 == 0 {
+				want[i] += x.data[s]
+				s += 2
+			} else {
+				want[i] *= 0.5
+			}
+		}
+		for v := n; v > 3; v /= 2 {
+			want[i]++
+		}
+	}
+	near(t, "out", out.data, want, 1e-5)
+}
+
+func TestAtomics(t *testing.T) {
+	r := newRand(t)
+	artifact := own(t, "atomics", "*fp32, *i32, *fp32, *fp32, *i32, *i32, i32, B=16")
+	n := 17 + r.IntN(15)
+	x, at := random(t, r, "f32", 32), integers(r, 32, 5)
+	sum, largest := &array{elem: "f32", data: make([]float64, 5), out: true}, &array{elem: "i32", data: make([]float64, 5), out: true}
+	lock, old := &array{elem: "i32", data: make([]float64, 2), out: true}, blank("i32", 2)
+	run(t, "atomics", artifact, [3]int{2, 1, 1}, x, at, sum, largest, lock, old, i32(n))
+	sums, larges := make([]float64, 5), make([]float64, 5)
+	for i := range n {
+		k := int(at.data[i])
+		sums[k] += x.data[i]
+		larges[k] = max(larges[k], x.data[i])
+	}
+	for i, bits := range largest.data { // the kernel accesses them as integers, too
+		largest.data[i] = float64(math.Float32frombits(uint32(int32(bits))))
+	}
+	near(t, "sum", sum.data, sums, 1e-5)
+	near(t, "max", largest.data, larges, 0)
+	near(t, "lock", lock.data, []float64{2, 1}, 0)
+	near(t, "old", old.data, []float64{0, 1}, 0)
+}
+
+func TestShapes(t *testing.T) {
+	r := newRand(t)
+	artifact := own(t, "shapes", "*fp32, *fp32, *i32, M=4, N=8")
+	x, out, bins := random(t, r, "f32", 32), blank("f32", 32), blank("i32", 4)
+	run(t, "shapes", artifact, [3]int{1, 1, 1}, x, out, bins)
+	joined := make([]float64, 32) // [2][4][4]
+	counts := make([]float64, 4)
+	for i := range 16 {
+		a, b := x.data[2*i], x.data[2*i+1]
+		joined[i], joined[16+i] = b, float64(float32(a)-float32(b))
+		counts[int(a*2+2)]++
+		counts[int(b*2+2)]++
+	}
+	want := make([]float64, 32)
+	for i := range 4 {
+		for k := range 8 {
+			want[i*8+k] = float64(float32(joined[i*8+(k+3)%8]) + float32(k%4))
+		}
+	}
+	near(t, "out", out.data, want, 1e-6)
+	near(t, "histogram", bins.data, counts, 0)
+}

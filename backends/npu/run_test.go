@@ -1,0 +1,171 @@
+package npu
+
+import (
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/internal/testseed"
+)
+
+// kernelDir holds the reference kernels and the list of jobs.
+const kernelDir = "../../core/frontend/testdata"
+
+// reference compiles a reference kernel.
+func reference(t *testing.T, kernel, signature string) []byte {
+	t.Helper()
+	path := filepath.Join(kernelDir, "kernels.py")
+	src, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	artifact, err := compile(t, path, src, kernel, signature, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return artifact
+}
+
+// random makes an array of numbers between -1 and 1, rounded to the element type.
+func random(t *testing.T, r *rand.Rand, elem string, n int) *array {
+	t.Helper()
+	a := &array{elem: elem, data: make([]float64, n)}
+	for i := range a.data {
+		a.data[i] = 2*r.Float64() - 1
+		if f, ok := a.typ().(*ir.FloatType); ok {
+			a.data[i] = ir.BitsToFloat(f.Kind, ir.FloatToBits(f.Kind, a.data[i]))
+		}
+	}
+	return a
+}
+
+// blank is an array for results, of a value that no kernel computes.
+func blank(elem string, n int) *array {
+	a := &array{elem: elem, data: make([]float64, n), out: true}
+	for i := range a.data {
+		a.data[i] = untouched
+	}
+	return a
+}
+
+const untouched = -777
+
+// newRand is a generator with the test's seed.
+func newRand(t *testing.T) *rand.Rand {
+	seed := testseed.Seed()
+	t.Logf("%s=%d", testseed.Env, seed)
+	return rand.New(rand.NewPCG(seed, 0))
+}
+
+// near compares results with what they should be.
+func near(t *testing.T, what string, got, want []float64, tolerance float64) {
+	t.Helper()
+	bad := 0
+	for i := range want {
+		if d := math.Abs(got[i] - want[i]); !(d <= tolerance*(1+math.Abs(want[i]))) {
+			if bad++; bad <= 3 {
+				t.Errorf("%s[%d] = %v, want %v", what, i, got[i], want[i])
+			}
+		}
+	}
+	if bad > 3 {
+		t.Errorf("%s: %d of %d are wrong", what, bad, len(want))
+	}
+}
+
+func i32(n int) string { return strconv.Itoa(n) + " : i32" }
+
+func TestVectorAdd(t *testing.T) {
+	r := newRand(t)
+	artifact := reference(t, "vector_add", "*fp32, *fp32, *fp32, i32, BLOCK=64")
+	n := 130 + r.IntN(60) // of three blocks, the last in part
+	x, y, out := random(t, r, "f32", n), random(t, r, "f32", n), blank("f32", 256)
+	run(t, "vector_add", artifact, [3]int{4, 1, 1}, x, y, out, i32(n))
+	want := make([]float64, 256)
+	for i := range want {
+		want[i] = untouched
+		if i < n {
+			want[i] = float64(float32(x.data[i]) + float32(y.data[i]))
+		}
+	}
+	near(t, "out", out.data, want, 0)
+}
+
+func TestSoftmax(t *testing.T) {
+	r := newRand(t)
+	artifact := reference(t, "row_softmax", "*fp32, *fp32, i32, i32, i32, BLOCK=64")
+	rows, cols, stride := 5, 33+r.IntN(31), 67
+	in, out := random(t, r, "f32", rows*stride), blank("f32", rows*stride)
+	run(t, "row_softmax", artifact, [3]int{rows, 1, 1}, out, in, i32(stride), i32(stride), i32(cols))
+	want := make([]float64, rows*stride)
+	for i := range rows {
+		sum := 0.0
+		for k := range cols {
+			sum += math.Exp(in.data[i*stride+k])
+		}
+		for k := range stride {
+			want[i*stride+k] = untouched
+			if k < cols {
+				want[i*stride+k] = math.Exp(in.data[i*stride+k]) / sum
+			}
+		}
+	}
+	near(t, "out", out.data, want, 1e-5)
+}
+
+func TestLayerNorm(t *testing.T) {
+	r := newRand(t)
+	artifact := reference(t, "layer_norm_fwd", "*fp16, *fp16, *fp16, *fp16, *fp32, *fp32, i32, i32, fp32, BLOCK=128")
+	rows, cols := 3, 65+r.IntN(63)
+	x, w, b := random(t, r, "f16", rows*cols), random(t, r, "f16", cols), random(t, r, "f16", cols)
+	y, mean, rstd := blank("f16", rows*cols), blank("f32", rows), blank("f32", rows)
+	run(t, "layer_norm_fwd", artifact, [3]int{rows, 1, 1}, x, y, w, b, mean, rstd, i32(cols), i32(cols), "1.000000e-05 : f32")
+	for i := range rows {
+		row := x.data[i*cols : (i+1)*cols]
+		sum, squares := 0.0, 0.0
+		for _, v := range row {
+			sum += v
+		}
+		m := sum / float64(cols)
+		for _, v := range row {
+			squares += (v - m) * (v - m)
+		}
+		s := 1 / math.Sqrt(squares/float64(cols)+1e-5)
+		want := make([]float64, cols)
+		for k, v := range row {
+			want[k] = (v-m)*s*w.data[k] + b.data[k]
+		}
+		near(t, "mean", mean.data[i:i+1], []float64{m}, 1e-5)
+		near(t, "rstd", rstd.data[i:i+1], []float64{s}, 1e-5)
+		near(t, "y", y.data[i*cols:(i+1)*cols], want, 2e-3)
+	}
+}
+
+func TestMatmul(t *testing.T) {
+	r := newRand(t)
+	for _, elem := range []struct {
+		mlir, triton string
+		tolerance    float64
+	}{{"f32", "fp32", 1e-5}, {"f16", "fp16", 2e-3}} {
+		t.Run(elem.mlir, func(t *testing.T) {
+			p := "*" + elem.triton
+			artifact := reference(t, "matmul", p+", "+p+", "+p+", i32, i32, i32, i32, 1, i32, 1, i32, 1, BM=16, BN=32, BK=16, GROUP=2")
+			m, n, k := 17+r.IntN(15), 33+r.IntN(31), 17+r.IntN(31)
+			a, b, c := random(t, r, elem.mlir, m*k), random(t, r, elem.mlir, k*n), blank(elem.mlir, m*n)
+			run(t, "matmul", artifact, [3]int{4, 1, 1}, a, b, c, i32(m), i32(n), i32(k), i32(k), i32(n), i32(n))
+			want := make([]float64, m*n)
+			for i := range m {
+				for j := range n {
+					for l := range k {
+						want[i*n+j] += a.data[i*k+l] * b.data[l*n+j]
+					}
+				}
+			}
+			near(t, "c", c.data, want, elem.tolerance)
+		})
+	}
+}

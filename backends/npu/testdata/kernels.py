@@ -1,0 +1,92 @@
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def ranges(x_ptr, out_ptr, lo, hi, n, stride, B: tl.constexpr):
+    i = tl.arange(0, B)
+    other = i.to(tl.float32)
+    x = tl.load(x_ptr + i * stride, mask=(i >= lo) & (i < hi) & (n > 3), other=other)
+    tl.store(out_ptr + (B - 1 - i), x, mask=3 * i <= n)
+
+
+@triton.jit
+def blocks(x_ptr, out_ptr, M, N, sm, sn, BM: tl.constexpr, BN: tl.constexpr):
+    m = tl.program_id(0) * BM + tl.arange(0, BM)
+    n = tl.program_id(1) * BN + tl.arange(0, BN)
+    mask = (m[:, None] < M) & (n[None, :] < N)
+    x = tl.load(x_ptr + m[:, None] * sm + n[None, :] * sn, mask=mask, other=0.5)
+    tl.store(out_ptr + n[:, None] * M + m[None, :], tl.trans(x), mask=tl.trans(mask))
+
+
+@triton.jit
+def irregular(x_ptr, index_ptr, out_ptr, n, B: tl.constexpr):
+    i = tl.arange(0, B)
+    at = tl.load(index_ptr + i, mask=i < n, other=0)
+    x = tl.load(x_ptr + at, mask=(at % 3 != 0) & (i < n), other=-1.0)
+    y = tl.load(x_ptr + (i * 7) % n)
+    tl.store(out_ptr + at, x + y, mask=(i % 2 == 0) & (i < n))
+
+
+@triton.jit
+def reductions(x_ptr, sum_ptr, max_ptr, at_ptr, all_ptr, M: tl.constexpr, N: tl.constexpr):
+    x = tl.load(x_ptr + tl.arange(0, M)[:, None] * N + tl.arange(0, N)[None, :])
+    tl.store(sum_ptr + tl.arange(0, N), tl.sum(x, axis=0))
+    tl.store(max_ptr + tl.arange(0, M), tl.max(x, axis=1))
+    tl.store(at_ptr + tl.arange(0, M), tl.argmin(x, axis=1))
+    tl.store(all_ptr, tl.max(tl.max(x, axis=0), axis=0))
+
+
+@triton.jit
+def scans(x_ptr, sum_ptr, back_ptr, M: tl.constexpr, N: tl.constexpr):
+    at = tl.arange(0, M)[:, None] * N + tl.arange(0, N)[None, :]
+    x = tl.load(x_ptr + at)
+    tl.store(sum_ptr + at, tl.cumsum(x, axis=1))
+    tl.store(back_ptr + at, tl.cumsum(x, axis=0, reverse=True))
+
+
+@triton.jit
+def loops(x_ptr, out_ptr, n, steps, B: tl.constexpr):
+    p = x_ptr + tl.arange(0, B)
+    i = tl.arange(0, B)
+    s = x_ptr
+    acc = tl.zeros((B,), tl.float32)
+    for k in range(steps):
+        acc += tl.load(p, mask=i < n, other=0.0)
+        if k % 2 == 0:
+            acc += tl.load(s)
+            s += 2
+        else:
+            acc *= 0.5
+        p += B
+        i += B
+    t = n
+    while t > 3:
+        acc += 1.0
+        t = t // 2
+    tl.store(out_ptr + tl.arange(0, B), acc)
+
+
+@triton.jit
+def atomics(x_ptr, at_ptr, sum_ptr, max_ptr, lock_ptr, old_ptr, n, B: tl.constexpr):
+    i = tl.program_id(0) * B + tl.arange(0, B)
+    m = i < n
+    x = tl.load(x_ptr + i, mask=m, other=0.0)
+    at = tl.load(at_ptr + i, mask=m, other=0)
+    tl.atomic_add(sum_ptr + at, x, mask=m)
+    tl.atomic_max(max_ptr + at, x, mask=m)
+    old = tl.atomic_cas(lock_ptr, tl.program_id(0), tl.program_id(0) + 1)
+    tl.store(old_ptr + tl.program_id(0), old + tl.atomic_xchg(lock_ptr + 1, old))
+
+
+@triton.jit
+def shapes(x_ptr, out_ptr, bins_ptr, M: tl.constexpr, N: tl.constexpr):
+    at = tl.arange(0, M)[:, None] * N + tl.arange(0, N)[None, :]
+    x = tl.load(x_ptr + at)
+    a, b = tl.split(tl.reshape(x, (M, N // 2, 2)))
+    y = tl.join(b, a - b)
+    y = tl.reshape(tl.trans(y, 2, 0, 1), (M, N))
+    y = tl.gather(y, (at % N + 3) % N, axis=1)
+    y += tl.cat(tl.arange(0, N // 2), tl.arange(0, N // 2), can_reorder=True)[None, :].to(tl.float32)
+    tl.store(out_ptr + at, y)
+    tl.store(bins_ptr + tl.arange(0, 4), tl.histogram(tl.reshape((x * 2 + 2).to(tl.int32), (M * N,)), 4))
