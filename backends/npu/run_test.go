@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"testing"
 
@@ -18,7 +19,13 @@ const kernelDir = "../../core/frontend/testdata"
 // reference compiles a reference kernel.
 func reference(t *testing.T, kernel, signature string) []byte {
 	t.Helper()
-	path := filepath.Join(kernelDir, "kernels.py")
+	return referenceIn(t, "kernels.py", kernel, signature)
+}
+
+// referenceIn compiles a kernel of a file of the reference kernels.
+func referenceIn(t *testing.T, file, kernel, signature string) []byte {
+	t.Helper()
+	path := filepath.Join(kernelDir, file)
 	src, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -168,4 +175,85 @@ func TestMatmul(t *testing.T) {
 			near(t, "c", c.data, want, elem.tolerance)
 		})
 	}
+}
+
+func TestFlash(t *testing.T) {
+	r := newRand(t)
+	const heads, ctx, d = 2, 48, 16
+	for _, causal := range []bool{false, true} {
+		artifact := reference(t, "flash_fwd", "*fp16, *fp16, *fp16, *fp16, *fp32, fp32, i32, i32, i32, 1, i32, i32, BM=16, BN=16, D=16, CAUSAL="+map[bool]string{false: "False", true: "True"}[causal])
+		q, k, v := random(t, r, "f16", heads*ctx*d), random(t, r, "f16", heads*ctx*d), random(t, r, "f16", heads*ctx*d)
+		o, l := blank("f16", heads*ctx*d), blank("f32", heads*ctx)
+		run(t, "flash_fwd", artifact, [3]int{ctx / 16, heads, 1}, q, k, v, o, l, "2.500000e-01 : f32", i32(heads*ctx*d), i32(ctx*d), i32(d), i32(heads), i32(ctx))
+		wantO, wantL := make([]float64, len(o.data)), make([]float64, len(l.data))
+		for h := range heads {
+			for i := range ctx {
+				last := ctx
+				if causal {
+					last = i + 1
+				}
+				row := func(a *array, i int) []float64 { return a.data[(h*ctx+i)*d : (h*ctx+i+1)*d] }
+				weights, sum := make([]float64, last), 0.0
+				for n := range last {
+					dot := 0.0
+					for x, y := range row(q, i) {
+						dot += y * row(k, n)[x]
+					}
+					weights[n] = math.Exp(dot / 4)
+					sum += weights[n]
+				}
+				wantL[h*ctx+i] = math.Log2(sum)
+				for n, w := range weights {
+					for x, y := range row(v, n) {
+						wantO[(h*ctx+i)*d+x] += w / sum * y
+					}
+				}
+			}
+		}
+		near(t, "o", o.data, wantO, 3e-3)
+		near(t, "l", l.data, wantL, 1e-4)
+	}
+}
+
+func TestRowMin(t *testing.T) {
+	r := newRand(t)
+	artifact := reference(t, "row_min_split", "*fp32, *fp32, i32, i32, i32, BM=4, BN=64, SUB=16")
+	m, n := 5+r.IntN(7), 100+r.IntN(90)
+	stride := n + 3
+	x := random(t, r, "f32", m*stride)
+	for i := range x.data { // also rows without a negative number
+		if i/stride%2 == 0 {
+			x.data[i] = math.Abs(x.data[i])
+		}
+	}
+	out := &array{elem: "i32", data: make([]float64, m), out: true} // accessed as integers, too
+	for i := range out.data {
+		out.data[i] = float64(int32(math.Float32bits(float32(math.Inf(1)))))
+	}
+	run(t, "row_min_split", artifact, [3]int{3, 1, 1}, x, out, i32(m), i32(n), i32(stride))
+	want := filled(m, math.Inf(1))
+	for i := range m {
+		for k := range n {
+			want[i] = min(want[i], x.data[i*stride+k])
+		}
+		out.data[i] = float64(math.Float32frombits(uint32(int32(out.data[i]))))
+	}
+	near(t, "out", out.data, want, 0)
+}
+
+func TestSorts(t *testing.T) {
+	r := newRand(t)
+	artifact := referenceIn(t, "features.py", "sorts", "*fp32, *fp32, *i32, B=64")
+	x, out, bins := integers(r, 64, 64), blank("f32", 136), blank("i32", 64)
+	x.elem = "f32"
+	run(t, "sorts", artifact, [3]int{1, 1, 1}, x, out, bins)
+	sorted, flipped, counts := slices.Clone(x.data), slices.Clone(x.data), make([]float64, 64)
+	slices.Sort(sorted)
+	slices.Reverse(sorted)
+	slices.Reverse(flipped)
+	for _, v := range x.data {
+		counts[int(v)]++
+	}
+	near(t, "out", out.data, slices.Concat(sorted, flipped, sorted[:8]), 0)
+	near(t, "histogram", bins.data, counts, 0)
 }
