@@ -1,6 +1,7 @@
 package npu
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -225,4 +226,26 @@ func TestShapes(t *testing.T) {
 	}
 	near(t, "out", out.data, want, 1e-6)
 	near(t, "histogram", bins.data, counts, 0)
+}
+
+// TestConstants has masks whose bounds are known, also such that leave nothing.
+func TestConstants(t *testing.T) {
+	r := newRand(t)
+	for _, b := range [][2]int{{-3, 100}, {0, -5}, {0, 0}, {16, 20}, {40, 50}, {3, 9}, {9, 3}} {
+		lo, hi := b[0], b[1]
+		artifact := own(t, "constants", fmt.Sprintf("*fp32, *fp32, LO=%d, HI=%d, B=16", lo, hi))
+		x, out := random(t, r, "f32", 16), blank("f32", 32)
+		run(t, "constants", artifact, [3]int{1, 1, 1}, x, out)
+		want := filled(32, untouched)
+		for i := range 16 {
+			want[i] = 2
+			if i >= lo && i < hi {
+				want[i] = x.data[i]
+			}
+			if i > lo && 2*i <= hi {
+				want[16+i] = want[i]
+			}
+		}
+		near(t, fmt.Sprint("out of ", b), out.data, want, 0)
+	}
 }

@@ -181,6 +181,9 @@ func (c *converter) part(m *ranges, shape []int64) *part {
 			continue
 		}
 		lo, hi := c.bound(arith.MaxSI, m.lo[i], 0), c.bound(arith.MinSI, m.hi[i], n)
+		if lo.Value == nil && lo.N >= n || hi.Value == nil && hi.N <= 0 {
+			lo, hi = linalg.Num(0), linalg.Num(0) // nothing
+		}
 		if lo.Value != nil {
 			lo.Value = arith.Binary(c.Builder, arith.MinSI, lo.Value, c.index(n))
 		}

@@ -90,3 +90,11 @@ def shapes(x_ptr, out_ptr, bins_ptr, M: tl.constexpr, N: tl.constexpr):
     y += tl.cat(tl.arange(0, N // 2), tl.arange(0, N // 2), can_reorder=True)[None, :].to(tl.float32)
     tl.store(out_ptr + at, y)
     tl.store(bins_ptr + tl.arange(0, 4), tl.histogram(tl.reshape((x * 2 + 2).to(tl.int32), (M * N,)), 4))
+
+
+@triton.jit
+def constants(x_ptr, out_ptr, LO: tl.constexpr, HI: tl.constexpr, B: tl.constexpr):
+    i = tl.arange(0, B)
+    x = tl.load(x_ptr + i, mask=(i >= LO) & (i < HI), other=2.0)
+    tl.store(out_ptr + i, x)
+    tl.store(out_ptr + B + i, x, mask=(i > LO) & (2 * i <= HI))
