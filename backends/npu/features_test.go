@@ -249,3 +249,20 @@ func TestConstants(t *testing.T) {
 		near(t, fmt.Sprint("out of ", b), out.data, want, 0)
 	}
 }
+
+// TestStrides has indices that a while loop carries, and such whose strides change.
+func TestStrides(t *testing.T) {
+	r := newRand(t)
+	artifact := own(t, "strides", "*fp32, *fp32, i32, B=16")
+	n := 1 + r.IntN(5)
+	x, out := random(t, r, "f32", 128), blank("f32", 16)
+	run(t, "strides", artifact, [3]int{1, 1, 1}, x, out, i32(n))
+	want := make([]float64, 16)
+	for i := range want {
+		for k := range n {
+			want[i] += x.data[k*16+i]
+		}
+		want[i] += x.data[i] + x.data[2*i] + x.data[4*i]
+	}
+	near(t, "out", out.data, want, 1e-5)
+}

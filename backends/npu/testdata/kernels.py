@@ -98,3 +98,19 @@ def constants(x_ptr, out_ptr, LO: tl.constexpr, HI: tl.constexpr, B: tl.constexp
     x = tl.load(x_ptr + i, mask=(i >= LO) & (i < HI), other=2.0)
     tl.store(out_ptr + i, x)
     tl.store(out_ptr + B + i, x, mask=(i > LO) & (2 * i <= HI))
+
+
+@triton.jit
+def strides(x_ptr, out_ptr, n, B: tl.constexpr):
+    i = tl.arange(0, B)
+    acc = tl.zeros((B,), tl.float32)
+    k = 0
+    while k < n:
+        acc += tl.load(x_ptr + i, mask=i < n * B, other=0.0)
+        i += B
+        k += 1
+    j = tl.arange(0, B)
+    for s in range(1, 4):
+        acc += tl.load(x_ptr + j)
+        j = j * 2
+    tl.store(out_ptr + tl.arange(0, B), acc)
