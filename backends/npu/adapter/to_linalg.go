@@ -94,6 +94,9 @@ func (c *converter) function(old *ir.Operation) {
 	var in []ir.Type
 	for _, v := range entry.Args() {
 		t := v.Type()
+		if _, tensor := t.(*ir.TensorType); tensor && tt.PtrLike.Test(t) {
+			c.refuse(old, "a kernel takes scalars and pointers", "an argument that is a tensor of pointers has no form for NPUs yet")
+		}
 		if p, ok := t.(*tt.PtrType); ok {
 			if _, scalar := p.Pointee.(*tt.PtrType); scalar {
 				c.refuse(old, "", "a pointer to pointers has no meaning on an NPU")
