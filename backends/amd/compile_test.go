@@ -3,10 +3,13 @@ package amd
 import (
 	"context"
 	"os/exec"
+	"strings"
 	"testing"
 
+	"github.com/tritonc/tritonc/backends/amd/chip"
 	"github.com/tritonc/tritonc/core"
 	"github.com/tritonc/tritonc/internal/inprocess"
+	"github.com/tritonc/tritonc/internal/kerneltest"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
 
@@ -55,6 +58,21 @@ func needTools(t *testing.T) {
 	for _, tool := range []string{"llc-22", "llvm-mc-22", "ld.lld-22"} {
 		if _, err := exec.LookPath(tool); err != nil {
 			t.Skipf("%s is not installed: there is nothing to make code objects with", tool)
+		}
+	}
+}
+
+// TestTurns: in a matmul for gfx942, warps take turns at the matrix cores, as Triton has it
+// by default; in one for other chips they do not.
+func TestTurns(t *testing.T) {
+	d := kerneltest.Dot{A: "fp16", B: "fp16", Acc: "float32", M: 128, N: 128, Block: 64}
+	for _, a := range archs {
+		k, err := compile(t, a.chip.Name, "k.py", []byte(d.Source()), "k", "*fp16:16, *fp16:16, *fp32:16, i32:16, M=128, N=128, B=64", stageTTGIR, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := strings.Contains(string(k.Artifact(stageTTGIR).Data), "rocdl.s.setprio"), a.chip == &chip.GFX942; got != want {
+			t.Errorf("%s: setprio in the stage ttgir: %v", a.chip.Name, got)
 		}
 	}
 }

@@ -121,6 +121,7 @@ func ttgirRows(a arch, o options) []pass.Row {
 		{Pass: layouts.RemoveConversions, Why: "removes what accelerate-matmul put around each dot"},
 		{Pass: transform.OptimizeEpilogue, Why: "before conversions of results are moved"},
 		{Pass: optimizeOperands, Why: "operands are transposed while they pass through LDS"},
+		{Pass: transform.HoistLayoutConversions, Why: "operands have their layouts"},
 		{Pass: loops.LoopAwareCSE, Why: "values that differed in layout only are equal now"},
 		{Pass: loops.SplitOffsets, Why: "the uniform part can be hoisted"},
 		{Pass: loops.BoundMasks, Why: "before parts of the masks are hoisted"},
@@ -152,6 +153,11 @@ func ttgirRows(a arch, o options) []pass.Row {
 		{Pass: loops.LoadAhead, When: staged, With: append(registers, pass.Setting{Name: "meanwhile", Value: mostMeanwhile}), Why: "what is left of an iteration's loads is known"},
 		{Pass: transform.ReadLate, Why: "loads are where they stay"},
 	})
+	if a.pingpong {
+		rows = append(rows, pass.Row{Pass: transform.BlockPingpong, When: staged, With: []pass.Setting{
+			{Name: "num-stages", Value: o.NumStages},
+		}, Why: "a loop's accesses and dots have their final order"})
+	}
 	if o.UseBufferOps {
 		rows = append(rows, bufferRows()...)
 	}

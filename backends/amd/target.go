@@ -21,13 +21,15 @@ type arch struct {
 	// counted lane by lane.
 	threadRegisters int
 	registers       int64
+	// pingpong: warps of a SIMD take turns by default, as Triton has it.
+	pingpong bool
 }
 
 // archs are the targets. Limits are those of LLVM's guide to AMDGPU and of AMD's
 // instruction set documents.
 var archs = []arch{
 	{chip: &chip.GFX90A, doc: "CDNA 2: MI210, MI250", sharedMemory: 64 << 10, threadRegisters: 512, registers: 128 << 10},
-	{chip: &chip.GFX942, doc: "CDNA 3: MI300, MI325", sharedMemory: 64 << 10, threadRegisters: 512, registers: 128 << 10},
+	{chip: &chip.GFX942, doc: "CDNA 3: MI300, MI325", sharedMemory: 64 << 10, threadRegisters: 512, registers: 128 << 10, pingpong: true},
 	{chip: &chip.GFX950, doc: "CDNA 4: MI350, MI355", sharedMemory: 160 << 10, threadRegisters: 512, registers: 128 << 10},
 	{chip: &chip.GFX1100, doc: "RDNA 3: RX 7900, W7900", sharedMemory: 64 << 10, threadRegisters: 256, registers: 96 << 10},
 	{chip: &chip.GFX1200, doc: "RDNA 4: RX 9060", sharedMemory: 64 << 10, threadRegisters: 256, registers: 96 << 10},

@@ -71,10 +71,18 @@ func (p *pingpong) gather() {
 		if list := lists[op.Def()]; list != nil {
 			*list = append(*list, op)
 		}
-		if op.Is(ttg.LocalLoad) && slices.Contains(scf.IterArgs(p.loop), ttg.AsLocalLoad(op).Src()) {
+		if op.Is(ttg.LocalLoad) && p.isFilled(ttg.AsLocalLoad(op).Src()) {
 			p.reads = append(p.reads, op)
 		}
 		return ir.Advance
+	})
+}
+
+// isFilled reports whether v is a buffer that an earlier iteration filled: one that the loop
+// carries, or the only one, which the loop stores to.
+func (p *pingpong) isFilled(v *ir.Value) bool {
+	return slices.Contains(scf.IterArgs(p.loop), v) || slices.ContainsFunc(slices.Collect(v.Users()), func(u *ir.Operation) bool {
+		return u.Is(ttg.LocalStore) && u.Parent() == p.loop && v.Def() != nil && v.Def().Parent() != p.loop
 	})
 }
 

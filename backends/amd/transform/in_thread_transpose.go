@@ -17,7 +17,7 @@ import (
 	"github.com/tritonc/tritonc/core/transform/ttgir/tensors"
 )
 
-// InThreadTranspose turns small tiles in the registers of a thread before they are stored
+// InThreadTranspose transposes small tiles in the registers of a thread before they are stored
 // to LDS, for operands of dots that memory has the other way round than matrix cores read
 // them: elements that follow one another along K are then next to each other in LDS, and
 // are read as vectors. A thread loads a few rows instead of one for that. Buffers rotate
@@ -26,7 +26,7 @@ import (
 // but nothing is turned.
 var InThreadTranspose = &pass.Pass{
 	Name:    "tritonamdgpu-in-thread-transpose",
-	Doc:     "turn operands of dots in registers on their way to LDS",
+	Doc:     "transpose operands of dots in registers on their way to LDS",
 	Example: inThreadTransposeExample,
 	Before:  []*pass.Fact{facts.Machine, facts.Layouts},
 	Run: func(r *pass.Run) error {
