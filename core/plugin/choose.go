@@ -322,8 +322,9 @@ func (h *Host) nothingFor(t sdk.Target, c *candidates) error {
 	return err
 }
 
-// nearest is the target that t is probably a slip of, or "": one of the same backend whose
-// architecture is written nearly so, or the architecture of another backend.
+// nearest is the target that t is probably a slip of, or "": the same with the warp size
+// that it has, one of the same backend whose architecture is written nearly so, or the
+// architecture of another backend.
 func (h *Host) nearest(t sdk.Target) string {
 	var archs []string
 	for _, b := range h.visible() {
@@ -334,6 +335,8 @@ func (h *Host) nearest(t sdk.Target) string {
 		for _, p := range r.patterns() {
 			backend, arch, _ := strings.Cut(p, ":")
 			switch {
+			case p == t.Backend+":"+t.Arch:
+				return p
 			case strings.ContainsAny(p, `*?[\`):
 			case backend == t.Backend:
 				archs = append(archs, arch)
