@@ -159,25 +159,6 @@ func TestReference(t *testing.T) {
 	}
 }
 
-// TestExamples runs kernels of examples.
-func TestExamples(t *testing.T) {
-	for _, e := range []struct {
-		file, name, signature string
-		launch                launch
-	}{
-		{"vector_add.py", "vector_add", "x=*fp32, y=*fp32, out=*fp32, n=i32, BLOCK=1024", launch{grid: kerneltest.Grid(3), elements: 3000, numbers: ints{"n": 3000}}},
-		{"saxpy.py", "saxpy", "x=*fp32, y=*fp32, out=*fp32, a=fp32, n=i32, BLOCK=512, STEPS=4", launch{grid: kerneltest.Grid(2), elements: 3000, numbers: ints{"a": 2.5, "n": 3000}, rtol: 1e-6, atol: 1e-6}},
-		{"row_softmax.py", "row_softmax", "out=*fp32, x=*fp32, a=i32, b=i32, n=i32, BLOCK=1024", launch{grid: kerneltest.Grid(3), elements: 3 * 1000, numbers: ints{"a": 1000, "b": 1000, "n": 1000}, rtol: 1e-4, atol: 1e-6}},
-		{"cumsum.py", "cumsum_row", "x=*fp32, y=*fp32, n=i32, BLOCK=4096", launch{grid: kerneltest.Grid(1), elements: 4000, numbers: ints{"n": 4000}, rtol: 1e-3, atol: 1e-3}},
-		{"attention.py", "attention_kernel", "q=*fp16, k=*fp16, v=*fp16, o=*fp16, scale=fp32, n=i32, HEAD=64, BLOCK_M=64, BLOCK_N=32, CAUSAL=True", launch{grid: kerneltest.Grid(2, 2), elements: 2 * 128 * 64, numbers: ints{"scale": 0.125, "n": 128}, rtol: 5e-3, atol: 5e-3}},
-	} {
-		t.Run(e.name, func(t *testing.T) {
-			t.Parallel()
-			compare(t, kerneltest.Kernel{File: filepath.Join("../../examples", e.file), Name: e.name}, e.signature, &e.launch)
-		})
-	}
-}
-
 // parameter is one of a signature: NAME=TYPE, or NAME=VALUE of a constant.
 var (
 	pointer = regexp.MustCompile(`^\*(\w+)`)
