@@ -1,8 +1,6 @@
 package amd
 
 import (
-	"strings"
-
 	"github.com/tritonc/tritonc/backends/amd/amdg"
 	"github.com/tritonc/tritonc/backends/amd/gpu"
 	"github.com/tritonc/tritonc/core/backend"
@@ -10,9 +8,6 @@ import (
 	"github.com/tritonc/tritonc/core/pass"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
-
-// checkoutVersion is the version of a build from a checkout: that of the next release.
-const checkoutVersion = "0.1.0"
 
 // New makes the backend. It reads nothing yet.
 func New() *backend.Backend {
@@ -49,19 +44,11 @@ func New() *backend.Backend {
 	})
 }
 
-// version is that of the release that the program is of.
-func version() string {
-	if v := sdk.ProgramVersion(); v != "" {
-		return strings.TrimPrefix(v, "v")
-	}
-	return checkoutVersion
-}
-
 // describe answers Describe.
 func describe() sdk.Facts {
 	f := sdk.Facts{
 		Name:    "amd",
-		Version: version(),
+		Version: backend.Version(),
 		Options: optionSpecs,
 		Specialization: sdk.Specialization{
 			IntDivisor:        16,

@@ -62,9 +62,9 @@ func needTools(t *testing.T) {
 	}
 }
 
-// TestTurns: in a matmul for gfx942, warps take turns at the matrix cores, as Triton has it
-// by default; in one for other chips they do not.
-func TestTurns(t *testing.T) {
+// TestPingpong: a matmul for gfx942 is scheduled by block-pingpong, as by Triton with its
+// default options; one for other chips is not.
+func TestPingpong(t *testing.T) {
 	d := kerneltest.Dot{A: "fp16", B: "fp16", Acc: "float32", M: 128, N: 128, Block: 64}
 	for _, a := range archs {
 		k, err := compile(t, a.chip.Name, "k.py", []byte(d.Source()), "k", "*fp16:16, *fp16:16, *fp32:16, i32:16, M=128, N=128, B=64", stageTTGIR, nil)

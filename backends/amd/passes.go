@@ -97,9 +97,9 @@ func (a arch) ldsPart(o options) int {
 // AMD's GPUs as far as it goes.
 func ttgirRows(a arch, o options) []pass.Row {
 	registers := []pass.Setting{{Name: "registers", Value: max(a.registersOf(o)-a.spareRegisters(), 0)}}
-	var turn []pass.Row
+	var transpose []pass.Row
 	if a.chip.GFX9 {
-		turn = []pass.Row{
+		transpose = []pass.Row{
 			{Pass: transform.InThreadTranspose, Why: "operands have their buffers"},
 			{Pass: layouts.RemoveConversions, Why: "removes what the pass above put around loads"},
 		}
@@ -139,7 +139,7 @@ func ttgirRows(a arch, o options) []pass.Row {
 		{Pass: layouts.RemoveConversions, Why: "removes conversions between loads and dots"},
 		{Pass: layouts.SpreadReplicas, Why: "the last pass that takes conversions away has run"},
 		{Pass: reduceDuplication, Why: "operands pass through LDS on their way to a dot"},
-	}, turn, []pass.Row{
+	}, transpose, []pass.Row{
 		{Pass: loops.ReorderInstructions, With: registers, Why: "fewer values are live at once"},
 		{Pass: loops.LoopAwareCSE, Why: "merges what reordering put side by side"},
 		{Pass: std.SymbolDCE, Why: "erases functions without callers"},

@@ -21,7 +21,7 @@ type arch struct {
 	// counted lane by lane.
 	threadRegisters int
 	registers       int64
-	// pingpong: warps of a SIMD take turns by default, as Triton has it.
+	// pingpong: block-pingpong runs by default, as in Triton.
 	pingpong bool
 }
 

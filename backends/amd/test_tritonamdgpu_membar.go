@@ -3,6 +3,7 @@ package amd
 import (
 	_ "embed" // the example is an archive of the tests, too
 
+	"github.com/tritonc/tritonc/backends/amd/chip"
 	"github.com/tritonc/tritonc/backends/amd/gpu"
 	"github.com/tritonc/tritonc/core/analysis/allocation"
 	"github.com/tritonc/tritonc/core/analysis/membar"
@@ -27,7 +28,7 @@ var testMembar = &pass.Pass{
 	Example: testMembarExample,
 	Run: func(r *pass.Run) error {
 		return inspect.PutBarriers(r, func(m *ir.Operation, placed *allocation.Result) *membar.Result {
-			return membar.AnalyzeWaited(m, placed, gpu.Effects, afterWait)
+			return membar.AnalyzeWaited(m, placed, (&gpu.Target{Chip: &chip.GFX942}).Effects(), afterWait)
 		})
 	},
 }

@@ -1,8 +1,6 @@
 package npu
 
 import (
-	"strings"
-
 	"github.com/tritonc/tritonc/backends/npu/adapter"
 	"github.com/tritonc/tritonc/backends/npu/chip"
 	"github.com/tritonc/tritonc/core/backend"
@@ -12,9 +10,6 @@ import (
 	"github.com/tritonc/tritonc/core/transform/ttir"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
-
-// checkoutVersion is the version of a build from a checkout: that of the next release.
-const checkoutVersion = "0.1.0"
 
 // Names of the stages.
 const (
@@ -55,19 +50,11 @@ func New() *backend.Backend {
 	})
 }
 
-// version is that of the release that the program is of.
-func version() string {
-	if v := sdk.ProgramVersion(); v != "" {
-		return strings.TrimPrefix(v, "v")
-	}
-	return checkoutVersion
-}
-
 // describe answers Describe.
 func describe() sdk.Facts {
 	f := sdk.Facts{
 		Name:    "npu",
-		Version: version(),
+		Version: backend.Version(),
 		Options: optionSpecs,
 		Specialization: sdk.Specialization{
 			IntDivisor: 16, PointerDivisor: 16, IntOneIsConstexpr: true,

@@ -13,9 +13,6 @@ import (
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
 
-// checkoutVersion is the version of a build from a checkout: that of the next release.
-const checkoutVersion = "0.1.0"
-
 // New makes the backend. It reads nothing yet.
 func New() *backend.Backend {
 	return backend.New(backend.Definition{
@@ -57,19 +54,11 @@ func New() *backend.Backend {
 	})
 }
 
-// version is that of the release that the program is of.
-func version() string {
-	if v := sdk.ProgramVersion(); v != "" {
-		return strings.TrimPrefix(v, "v")
-	}
-	return checkoutVersion
-}
-
 // describe answers Describe.
 func describe() sdk.Facts {
 	f := sdk.Facts{
 		Name:     "nvidia",
-		Version:  version(),
+		Version:  backend.Version(),
 		Options:  optionSpecs,
 		Settings: settings,
 		Specialization: sdk.Specialization{

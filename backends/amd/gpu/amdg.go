@@ -30,15 +30,15 @@ func (t *Target) Operations() map[*ir.OpDef]*lower.VendorOp {
 	}
 }
 
-// Effects is what an operation of amdg does to LDS; false of other operations.
-func Effects(op *ir.Operation) (membar.Effects, bool) {
-	switch op.Name() {
-	case "amdg.buffer_load_to_local":
-		return writesFirst(op), true
-	case "amdg.local_load_packed_tranposed":
-		return readsFirst(op), true
+// Effects tells what operations of Operations do to LDS; false of others.
+func (t *Target) Effects() func(*ir.Operation) (membar.Effects, bool) {
+	table := t.Operations()
+	return func(op *ir.Operation) (membar.Effects, bool) {
+		if v := table[op.Def()]; v != nil && v.Effects != nil {
+			return v.Effects(op), true
+		}
+		return membar.Effects{}, false
 	}
-	return membar.Effects{}, false
 }
 
 // writesFirst is the effect of operations that write the buffer of their first operand.

@@ -71,7 +71,7 @@ func (t *Target) MarkUnused(m *llir.Module) {
 	}
 }
 
-// calledBy are the names of what each function calls, and of what is called in turn.
+// calledBy are the names of the functions that each function calls, directly or not.
 func calledBy(m *llvm.Module) map[*llvm.Func]map[string]bool {
 	direct := map[*llvm.Func][]*llvm.Func{}
 	for _, f := range m.Funcs {
