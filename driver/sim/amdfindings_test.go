@@ -112,13 +112,15 @@ func TestAMDValues(t *testing.T) {
 		body string
 		want uint32 // of thread 5
 	}{
-		"signs":            {scalar("\ts_flbit_i32 s6, 0xfff00000\n"), 12},
-		"positive signs":   {scalar("\ts_flbit_i32 s6, 0x40000000\n"), 1},
-		"signs alone":      {scalar("\ts_flbit_i32 s6, -1\n"), 1<<32 - 1},
-		"signs of 64 bits": {scalar("\ts_mov_b32 s8, 0\n\ts_mov_b32 s9, 1\n\ts_flbit_i32_i64 s6, s[8:9]\n"), 31},
-		"clamped pair":     {"\tv_mov_b32_e32 v3, 0xc7c35000\n\tv_cvt_f32_u32_e32 v4, v0\n\tv_cvt_pk_i16_f32 v2, v4, v3\n", 0x80000005},
-		"unsigned pair":    {"\tv_mov_b32_e32 v3, 0x47c35000\n\tv_cvt_f32_u32_e32 v4, v0\n\tv_cvt_pk_u16_f32 v2, v4, v3\n", 0xffff0005},
-		"table of bits":    {"\tv_mov_b32_e32 v3, 6\n\tv_bitop3_b32 v2, v0, v3, 12 bitop3:0x78\n", 5 ^ 6&12},
+		"signs":              {scalar("\ts_flbit_i32 s6, 0xfff00000\n"), 12},
+		"positive signs":     {scalar("\ts_flbit_i32 s6, 0x40000000\n"), 1},
+		"signs alone":        {scalar("\ts_flbit_i32 s6, -1\n"), 1<<32 - 1},
+		"signs of 64 bits":   {scalar("\ts_mov_b32 s8, 0\n\ts_mov_b32 s9, 1\n\ts_flbit_i32_i64 s6, s[8:9]\n"), 31},
+		"clamped pair":       {"\tv_mov_b32_e32 v3, 0xc7c35000\n\tv_cvt_f32_u32_e32 v4, v0\n\tv_cvt_pk_i16_f32 v2, v4, v3\n", 0x80000005},
+		"unsigned pair":      {"\tv_mov_b32_e32 v3, 0x47c35000\n\tv_cvt_f32_u32_e32 v4, v0\n\tv_cvt_pk_u16_f32 v2, v4, v3\n", 0xffff0005},
+		"table of bits":      {"\tv_mov_b32_e32 v3, 6\n\tv_bitop3_b32 v2, v0, v3, 12 bitop3:0x78\n", 5 ^ 6&12},
+		"upper half of EXEC": {"\ts_mov_b32 exec_hi, 0x80000001\n\ts_mov_b32 s6, exec_hi\n\ts_mov_b32 exec_hi, -1\n\tv_mov_b32_e32 v2, s6\n", 0x80000001},
+		"lower half of EXEC": {"\ts_mov_b32 exec_lo, 32\n\ts_bcnt1_i32_b64 s6, exec\n\tv_mov_b32_e32 v2, s6\n", 33},
 		// (1 + 2⁻⁵²)·2⁻⁸⁹⁵ + 2⁻¹⁰⁷⁴, divided by 2¹²⁸, is above the middle of two subnormal
 		// numbers, and in the middle if the sum is rounded first.
 		"subnormal quotient": {"\ts_mov_b64 vcc, -1\n\tv_mov_b32_e32 v4, 1\n\tv_mov_b32_e32 v5, 0x08000000\n" +

@@ -296,8 +296,12 @@ func (k mask) get(v *simt.Wavefront) (x, undef uint64) {
 	switch {
 	case k.reg < 0 || k.reg == regNull:
 		return 0, 0
-	case k.reg == regExec:
+	case k.reg == regExec && k.wide:
 		return v.Exec(), 0
+	case k.reg == regExec:
+		return v.Exec() & math.MaxUint32, 0
+	case k.reg == regExec+1:
+		return v.Exec() >> 32, 0
 	}
 	k.use(v)
 	x, undef = uint64(v.S[k.reg]), uint64(v.UndefinedS(k.reg))
@@ -320,7 +324,13 @@ func (k mask) set(v *simt.Wavefront, x, undef uint64) {
 	switch {
 	case k.reg < 0 || k.reg == regNull:
 		return
-	case k.reg == regExec:
+	case k.reg == regExec || k.reg == regExec+1:
+		switch old := v.Exec(); {
+		case k.reg == regExec+1:
+			x, undef = old&math.MaxUint32|x<<32, undef<<32
+		case !k.wide:
+			x |= old &^ math.MaxUint32
+		}
 		if undef != 0 {
 			v.Undefined(bits.TrailingZeros64(undef), "EXEC depends on an undefined value in lanes 0x%x", undef)
 		}
