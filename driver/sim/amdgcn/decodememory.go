@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/driver/sim/simt"
 )
 
@@ -39,6 +40,9 @@ func (d *decoder) memoryInst() (simt.Inst, bool) {
 	}
 	t.clobbers = t.half != 0 && d.g.clobbersHalves()
 	p := &memop{typ: t, write: verb == "store", align: 1, toShared: toShared || d.has("lds")}
+	if p.toShared && (p.write || !d.g.copiesToShared(t)) {
+		d.fail(0, "%s cannot copy %s of each lane to LDS, as %s does", d.g.name, diag.Count(t.size, "byte"), d.in.Op)
+	}
 	at := 0
 	data := func() {
 		p.reg = d.vreg(d.operand(at), t.regs())

@@ -16,6 +16,17 @@ type gen struct {
 // undefined: the registers of gfx90a and after it have check bits for a whole word.
 func (g gen) clobbersHalves() bool { return g.major == 9 }
 
+// copiesToShared reports whether loads of that type can write to shared memory.
+func (g gen) copiesToShared(t memoryType) bool {
+	switch {
+	case g.major != 9 || t.half != 0:
+		return false
+	case t.size > 4:
+		return g.gfx950 && (t.size == 12 || t.size == 16)
+	}
+	return true
+}
+
 // processors are the known ones.
 var processors = map[string]gen{
 	"gfx90a":  {major: 9, lanes: 64},

@@ -100,29 +100,37 @@ type memop struct {
 	counter []simt.WaitCounter
 	// poll says that the access sees what others write.
 	poll bool
-	// toShared has a load write to shared memory, at M0 and the lane's number.
+	// toShared has a load write to shared memory, see share.
 	toShared bool
 	// inOrder has a load write its registers after all that older loads write.
 	inOrder bool
 }
 
 func (p *memop) do(v *simt.Wavefront) {
-	if p.inOrder {
+	active := v.Mask() // accesses change it
+	var to *copied
+	switch {
+	case p.toShared:
+		to = new(copied)
+	case p.inOrder:
 		v.OverwriteV(simt.WaitLoad, p.reg, p.typ.regs())
-	} else {
+	default:
 		v.UseV(p.reg, p.typ.regs())
 	}
 	if p.poll {
 		v.Poll()
 	}
 	if p.addr.descriptor >= 0 {
-		p.buffer(v)
+		p.buffer(v, to)
 	} else {
 		acc := p.access()
 		var addr [simt.MaxLanes]uint64
-		acc.Mask, acc.Addr = v.Mask(), &addr
-		p.addr.find(v, acc.Mask, &addr)
-		p.move(v, &acc, 0)
+		acc.Mask, acc.Addr = active, &addr
+		p.addr.find(v, active, &addr)
+		p.move(v, &acc, 0, to)
+	}
+	if to != nil && !v.Stopped() {
+		p.share(v, active, to)
 	}
 	p.issue(v)
 }
@@ -142,8 +150,11 @@ func (p *memop) issue(v *simt.Wavefront) {
 	}
 }
 
-// move does an access to part of what the lanes access, from byte at on.
-func (p *memop) move(v *simt.Wavefront, acc *simt.WavefrontAccess, at int) {
+// copied is what a copy to shared memory has for each lane.
+type copied [simt.MaxLanes][16]byte
+
+// move does an access to part of what the lanes access, from byte at on; a copy's goes to to.
+func (p *memop) move(v *simt.Wavefront, acc *simt.WavefrontAccess, at int, to *copied) {
 	t := p.typ
 	if at != 0 || acc.Size != t.size {
 		t = memoryType{size: acc.Size}
@@ -152,38 +163,55 @@ func (p *memop) move(v *simt.Wavefront, acc *simt.WavefrontAccess, at int) {
 	switch {
 	case p.write:
 		v.Store(acc, func(l int, b []byte) uint64 { return t.store(v, reg, l, b) })
-	case p.toShared:
-		p.share(v, acc, at)
+	case to != nil:
+		v.Load(acc, func(l int, b []byte, _ uint64) { copy(to[l][at:], b) })
 	default:
 		v.Load(acc, func(l int, b []byte, undef uint64) { t.load(v, reg, l, b, undef) })
 	}
 }
 
-// share moves memory to shared memory: lane l writes at M0 + l times the size.
-func (p *memop) share(v *simt.Wavefront, acc *simt.WavefrontAccess, at int) {
-	var data [simt.MaxLanes][16]byte
-	v.Load(acc, func(l int, b []byte, _ uint64) { copy(data[l][:], b) })
-	if v.Stopped() {
-		return
+// share writes what a copy has to shared memory: whole words, those of the active lanes,
+// at M0 + the offset + the lane's number times the size. Lanes beyond the records of a
+// buffer write zeros.
+func (p *memop) share(v *simt.Wavefront, active uint64, from *copied) {
+	v.UseS(regM0, 1)
+	if v.UndefinedS(regM0) != 0 {
+		v.Undefined(0, "the address in shared memory depends on m0, which is not defined")
 	}
+	size := max(4, p.typ.size)
+	base := int64(v.S[regM0]&m0Shared) + p.addr.offset
 	var addr [simt.MaxLanes]uint64
 	for l := range addr {
-		addr[l] = uint64(v.S[regM0]&0xffff) + uint64(p.addr.offset) + uint64(l*p.typ.size+at)
+		addr[l] = uint64(base + int64(l*size))
 	}
-	to := simt.WavefrontAccess{Space: simt.SpaceShared, Size: acc.Size, Align: 1, Mask: acc.Mask, Addr: &addr}
-	v.Store(&to, func(l int, b []byte) uint64 { copy(b, data[l][:]); return 0 })
+	acc := simt.WavefrontAccess{Space: simt.SpaceShared, Size: size, Align: 4, Mask: active, Addr: &addr}
+	v.CopyToShared(&acc, func(l int, b []byte) {
+		if p.typ.size >= 4 {
+			copy(b, from[l][:])
+			return
+		}
+		x := word(from[l][:], p.typ.size)
+		if p.typ.sign {
+			cut := 64 - 8*p.typ.size
+			x = uint64(int64(x<<cut) >> cut)
+		}
+		putWord(b, 4, x)
+	})
 }
+
+// m0Shared are the bits of M0 that are an address in shared memory.
+const m0Shared = 0x3fffc
 
 // buffer accesses memory through a descriptor. What lies beyond its records reads as
 // zero and is not written, each dword by itself.
-func (p *memop) buffer(v *simt.Wavefront) {
+func (p *memop) buffer(v *simt.Wavefront, to *copied) {
 	m := v.Mask()
 	var addr [simt.MaxLanes]uint64
 	if v.S[p.addr.descriptor+3]&addThread != 0 {
 		acc := p.access()
 		acc.Space, acc.Mask, acc.Addr = simt.SpaceLocal, m, &addr
 		p.addr.private(v, m, &addr)
-		p.move(v, &acc, 0)
+		p.move(v, &acc, 0, to)
 		return
 	}
 	whole, part := p.addr.records(v, m, p.typ.size, &addr)
@@ -199,7 +227,7 @@ func (p *memop) buffer(v *simt.Wavefront) {
 	if whole != 0 {
 		acc := p.access()
 		acc.Mask, acc.Addr = whole, &addr
-		p.move(v, &acc, 0)
+		p.move(v, &acc, 0, to)
 	}
 	for i := 0; 4*i < p.typ.size && !v.Stopped(); i++ {
 		if part[i] == 0 {
@@ -209,7 +237,7 @@ func (p *memop) buffer(v *simt.Wavefront) {
 		for l := range acc.Addr {
 			acc.Addr[l] = addr[l] + uint64(4*i)
 		}
-		p.move(v, &acc, 4*i)
+		p.move(v, &acc, 4*i, to)
 	}
 }
 
@@ -309,7 +337,7 @@ func (p *twoAddr) do(v *simt.Wavefront) {
 	for i := range p.ops {
 		acc := p.ops[i].access()
 		acc.Mask, acc.Addr = v.Mask(), &addr[i]
-		p.ops[i].move(v, &acc, 0)
+		p.ops[i].move(v, &acc, 0, nil)
 		if v.Stopped() {
 			return
 		}

@@ -28,6 +28,8 @@ func TestErrors(t *testing.T) {
 		{"\ts_branch .LBB9\n", "4:11: error: .LBB9 is not a label of the file"},
 		{"\ts_waitcnt frobcnt(0)\n", "4:12: error: unknown counter frobcnt"},
 		{"\tglobal_load_dword v0, v1, off\n", "4:24: error: global_load_dword takes an address of two registers here"},
+		{"\tglobal_load_lds_dwordx4 v0, s[2:3]\n", "error: gfx942 cannot copy 16 bytes of each lane to LDS"},
+		{"\tbuffer_load_dwordx2 v0, s[8:11], 0 offen lds\n", "error: gfx942 cannot copy 8 bytes of each lane to LDS"},
 		{"\tv_mov_b32_e32 v600, 0\n", "4:16: error: registers 600 to 600: this file has 512"},
 		{"\tv_mov_b32_dpp v0, v1 quad_perm:[0,1]\n", "4:23: error: quad_perm needs four lanes"},
 		{"\tds_swizzle_b32 v0, v1 offset:swizzle(FROB,1)\n", "4:24: error: offset:swizzle(FROB,1) is not a swizzle"},

@@ -28,9 +28,10 @@ const mostWaiting = 63
 
 // waitOp is an instruction that has not been waited for.
 type waitOp struct {
-	regs      []int // it writes
-	unordered bool  // may end before older ones, or after younger
-	publishes bool  // it stores to shared memory
+	regs      []int       // it writes
+	unordered bool        // may end before older ones, or after younger
+	publishes bool        // it stores to shared memory
+	lands     []byteRange // of shared memory, which it copies to
 }
 
 type waitQueue struct{ ops []waitOp }
@@ -41,7 +42,7 @@ func (q *waitQueue) reset() { q.ops = q.ops[:0] }
 func (v *Wavefront) scalarRegister(r int) int { return len(v.V)/v.Lanes + r }
 
 // Issue records an instruction that writes n registers from reg on when it ends; scalar
-// ones with scalar.
+// ones with scalar. It ends the copies to shared memory since the last one, too.
 func (v *Wavefront) Issue(c WaitCounter, scalar bool, reg, n int, unordered, publishes bool) {
 	if scalar {
 		reg = v.scalarRegister(reg)
@@ -52,8 +53,11 @@ func (v *Wavefront) Issue(c WaitCounter, scalar bool, reg, n int, unordered, pub
 	}
 	op := waitOp{unordered: unordered, publishes: publishes}
 	if len(q.ops) < cap(q.ops) {
-		op.regs = q.ops[:len(q.ops)+1][len(q.ops)].regs[:0]
+		old := &q.ops[:len(q.ops)+1][len(q.ops)]
+		op.regs, op.lands = old.regs[:0], old.lands[:0]
 	}
+	op.lands = append(op.lands, v.landing...)
+	v.landing = v.landing[:0]
 	for r := reg; r < reg+n; r++ {
 		op.regs = append(op.regs, r)
 		v.pend[r] |= 1 << c
@@ -70,6 +74,9 @@ func (v *Wavefront) retire(c WaitCounter, i int) {
 	q.ops[len(q.ops)-1] = op // its memory is used again
 	q.ops = q.ops[:len(q.ops)-1]
 	v.waiting--
+	for _, r := range op.lands {
+		v.w.cta.sharedChk.landed(v.w.id, r.at, r.size)
+	}
 	for _, r := range op.regs {
 		if !slices.ContainsFunc(q.ops, func(o waitOp) bool { return slices.Contains(o.regs, r) }) {
 			v.pend[r] &^= 1 << c

@@ -31,6 +31,8 @@ type Wavefront struct {
 	waits   [NumWaitCounters]waitQueue
 	waiting int     // operations that have not been waited for, of all counters
 	pend    []uint8 // by register: the counters that it waits for, a bit each
+	// landing is where the copies to shared memory write that Issue did not record yet.
+	landing []byteRange
 	kind    accessKind
 	// stored are, during a store, the bytes that each lane stores defined.
 	stored [MaxLanes]uint64
@@ -110,7 +112,7 @@ func (v *Wavefront) start() {
 		v.waits[i].reset()
 	}
 	clear(v.pend)
-	v.waiting, v.printed = 0, 0
+	v.waiting, v.printed, v.landing = 0, 0, v.landing[:0]
 	for i := range v.VU {
 		v.VU[i], v.V[i] = ^uint32(0), poisonWord
 	}

@@ -105,6 +105,26 @@ func (v *Wavefront) Store(a *WavefrontAccess, f func(lane int, p []byte) (undef 
 	})
 }
 
+// CopyToShared has each lane write what f puts into p to shared memory, in whole words, at
+// any time until the wavefront has waited for the operation that it issues next: until
+// then nobody may read or write these words.
+func (v *Wavefront) CopyToShared(a *WavefrontAccess, f func(lane int, p []byte)) {
+	w := v.w
+	s := v.begin(a, accessWrite)
+	w.reach(s, a, func(m *view) {
+		w.countAccess(m, a.Size, accessCopy)
+		w.checkAsyncWrite(m, a.Size)
+		for k := m.mask; k != 0; k &= k - 1 {
+			l := bits.TrailingZeros64(k)
+			at := w.offs[l]
+			f(l, m.data[at:at+a.Size])
+			if w.cta.sharedChk != nil {
+				v.landing = append(v.landing, byteRange{at, a.Size})
+			}
+		}
+	})
+}
+
 // Atomic has each lane, one after the other, update what it accesses in place.
 func (v *Wavefront) Atomic(a *WavefrontAccess, f func(lane int, p []byte)) {
 	w := v.w
