@@ -12,7 +12,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tritonc/tritonc/backends/npu/linalg"
 	"github.com/tritonc/tritonc/core/dialect"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/ir/text"
@@ -145,7 +144,7 @@ func runnerLibs(t *testing.T, tool string) string {
 // program is a module with the kernel and a function main that calls it.
 func program(t *testing.T, kernel string, artifact []byte, grid [3]int, args []any) []byte {
 	t.Helper()
-	f, err := text.ParseFile(dialect.NewContext(linalg.Dialects()...), "ttadapter", artifact)
+	f, err := text.ParseFile(dialect.NewContext(), "ttadapter", artifact)
 	if err != nil {
 		t.Fatal(err)
 	}

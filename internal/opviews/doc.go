@@ -13,9 +13,9 @@
 // This program is compiled with the dialects. Where a function of a row is to use a
 // view that is not there yet, generate first.
 //
-// The tables are those of the packages in core/dialect and of backends/npu/linalg, which
-// has several dialects; for a dialect that a backend declares, the declaration. A test holds every views_gen.go of the
-// module to its table.
+// The tables are those of the packages in core/dialect, of which linalg has several
+// dialects; for a dialect that a backend declares, the declaration. A test holds every
+// views_gen.go of the module to its table.
 //
 // It imports the dialects and core/ir.
 package main

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/tritonc/tritonc/backends/amd/amdg"
-	"github.com/tritonc/tritonc/backends/npu/linalg"
+	"github.com/tritonc/tritonc/core/dialect/linalg"
 	"github.com/tritonc/tritonc/backends/nvidia/nvws"
 	"github.com/tritonc/tritonc/backends/nvidia/tti"
 	"github.com/tritonc/tritonc/backends/nvidia/ttng"
@@ -29,14 +29,16 @@ type table struct {
 // tables returns every dialect that has views.
 func tables() []table {
 	var list []table
-	for _, d := range dialect.All() {
-		list = append(list, table{dialect: d, folder: "core/dialect/" + d.Name})
-	}
-	npu := &ir.Dialect{Name: "linalg"} // the dialects of one package
+	mlir := &ir.Dialect{Name: "linalg"} // the dialects of one package
 	for _, d := range linalg.Dialects() {
-		npu.Ops = append(npu.Ops, d.Ops...)
+		mlir.Ops = append(mlir.Ops, d.Ops...)
 	}
-	list = append(list, table{dialect: npu, folder: "backends/npu/linalg"})
+	for _, d := range dialect.All() {
+		if !slices.Contains(linalg.Dialects(), d) {
+			list = append(list, table{dialect: d, folder: "core/dialect/" + d.Name})
+		}
+	}
+	list = append(list, table{dialect: mlir, folder: "core/dialect/linalg"})
 	return append(list, table{amdg.Dialect(), "backends/amd/amdg", true}, table{nvws.Dialect(), "backends/nvidia/nvws", true}, table{tti.Dialect(), "backends/nvidia/tti", true}, table{ttng.Dialect(), "backends/nvidia/ttng", true})
 }
 

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/tritonc/tritonc/backends/npu/adapter"
-	"github.com/tritonc/tritonc/backends/npu/linalg"
 	"github.com/tritonc/tritonc/core/dialect"
 	"github.com/tritonc/tritonc/core/pass"
 	"github.com/tritonc/tritonc/internal/passtest"
@@ -13,7 +12,7 @@ import (
 
 func TestPass(t *testing.T) {
 	known := []*pass.Pass{adapter.TritonToLinalg}
-	passtest.RunIn(t, append(dialect.All(), linalg.Dialects()...), "testdata", known, known...)
+	passtest.RunIn(t, dialect.All(), "testdata", known, known...)
 }
 
 // TestRefused: what has no form for NPUs is a diagnostic, and not a panic.

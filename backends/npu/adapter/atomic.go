@@ -1,7 +1,7 @@
 package adapter
 
 import (
-	"github.com/tritonc/tritonc/backends/npu/linalg"
+	"github.com/tritonc/tritonc/core/dialect/linalg"
 	"github.com/tritonc/tritonc/core/dialect/arith"
 	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/ir"

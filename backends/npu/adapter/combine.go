@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/tritonc/tritonc/backends/npu/linalg"
+	"github.com/tritonc/tritonc/core/dialect/linalg"
 	"github.com/tritonc/tritonc/core/dialect/arith"
 	"github.com/tritonc/tritonc/core/dialect/scf"
 	"github.com/tritonc/tritonc/core/dialect/tt"

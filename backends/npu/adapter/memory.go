@@ -3,7 +3,7 @@ package adapter
 import (
 	"slices"
 
-	"github.com/tritonc/tritonc/backends/npu/linalg"
+	"github.com/tritonc/tritonc/core/dialect/linalg"
 	"github.com/tritonc/tritonc/core/dialect/arith"
 	"github.com/tritonc/tritonc/core/dialect/scf"
 	"github.com/tritonc/tritonc/core/dialect/tt"

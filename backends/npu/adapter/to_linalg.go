@@ -3,7 +3,7 @@ package adapter
 import (
 	"slices"
 
-	"github.com/tritonc/tritonc/backends/npu/linalg"
+	"github.com/tritonc/tritonc/core/dialect/linalg"
 	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/dialect/arith"
 	"github.com/tritonc/tritonc/core/dialect/cf"
@@ -23,9 +23,6 @@ var TritonToLinalg = &pass.Pass{
 	Before:  facts.SimpleTTIR,
 	Breaks:  []*pass.Fact{facts.Dimensions},
 	Run: func(r *pass.Run) error {
-		for _, d := range linalg.Dialects() {
-			r.Module.Context().Load(d)
-		}
 		for op := range r.Module.Body().Ops() {
 			if !op.Is(tt.Func) {
 				continue

@@ -1,4 +1,4 @@
-package linalg
+package linalg_test
 
 import (
 	"os"
@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/tritonc/tritonc/core/dialect"
+	"github.com/tritonc/tritonc/core/dialect/linalg"
 	"github.com/tritonc/tritonc/core/ir/text"
 )
 
@@ -19,7 +20,7 @@ func TestRoundTrip(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := text.ParseFile(dialect.NewContext(Dialects()...), sample, src)
+	f, err := text.ParseFile(dialect.NewContext(), sample, src)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,7 +31,7 @@ func TestRoundTrip(t *testing.T) {
 	if got != string(src) {
 		t.Errorf("printed:\n%s", got)
 	}
-	for _, d := range Dialects() {
+	for _, d := range linalg.Dialects() {
 		for _, op := range d.Ops {
 			if !strings.Contains(got, op.Name) {
 				t.Errorf("the sample lacks %s", op.Name)
@@ -52,7 +53,7 @@ func TestMLIR(t *testing.T) {
 	}
 	// MLIR leaves out the dialect where a region has a default one.
 	out = []byte(strings.Replace(string(out), "\n    return\n", "\n    func.return\n", 1))
-	f, err := text.ParseFile(dialect.NewContext(Dialects()...), "mlir-opt-22", out)
+	f, err := text.ParseFile(dialect.NewContext(), "mlir-opt-22", out)
 	if err != nil {
 		t.Fatalf("what mlir-opt-22 printed: %v\n%s", err, out)
 	}
@@ -70,9 +71,9 @@ func TestMemRef(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m := MemRefOf(c, typ)
+		m := linalg.MemRefOf(c, typ)
 		if m == nil {
-			t.Errorf("MemRefOf(%s) = nil", src)
+			t.Errorf("linalg.MemRefOf(%s) = nil", src)
 		} else if m.Type(c) != typ {
 			t.Errorf("%s became %s", src, text.TypeString(c, m.Type(c)))
 		}

@@ -1,7 +1,6 @@
-// Package linalg has the dialects of MLIR in which the backend's stage ttadapter writes
-// kernels, as tables: func, linalg, tensor, memref and bufferization, as far as kernels
-// need them and in the syntax of MLIR 22. What of arith, math, scf and cf they need is
-// core's.
+// Package linalg has the dialects of MLIR in which kernels for machines without threads
+// are written, as tables: func, linalg, tensor, memref and bufferization, as far as
+// kernels need them and in the syntax of MLIR 22.
 //
 //	ops.go      the tables
 //	asm.go      structured operations: ins(…) outs(…)
