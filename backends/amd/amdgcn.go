@@ -8,6 +8,7 @@ import (
 
 	"github.com/tritonc/tritonc/backends/amd/gpu"
 	"github.com/tritonc/tritonc/core/backend"
+	"github.com/tritonc/tritonc/core/backend/llvm"
 	"github.com/tritonc/tritonc/core/diag"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
@@ -26,7 +27,7 @@ const withoutScalarPasses = "-amdgpu-scalar-ir-passes=0"
 
 // makeAMDGCN has llc translate the LLVM IR.
 func (j *job) makeAMDGCN(c *backend.Compilation) error {
-	if err := c.CheckTriple(c.Artifact); err != nil {
+	if err := llvm.CheckTriple(c, j.target(), c.Artifact); err != nil {
 		return err
 	}
 	if err := j.checkChip(c); err != nil {
@@ -36,9 +37,9 @@ func (j *job) makeAMDGCN(c *backend.Compilation) error {
 	if bytes.Count(c.Artifact, []byte("\n  br i1 ")) >= manyBranches {
 		args = append(args, withoutScalarPasses)
 	}
-	code, err := c.GenerateCode(args, c.Artifact)
+	code, err := llvm.GenerateCode(c, j.target(), args, c.Artifact)
 	if err == nil && belowStack(code) {
-		if code, err = c.GenerateCode(append(args, wholeTuples), c.Artifact); err == nil && belowStack(code) {
+		if code, err = llvm.GenerateCode(c, j.target(), append(args, wholeTuples), c.Artifact); err == nil && belowStack(code) {
 			return sdk.Errorf("llc's code for kernel %s accesses memory below its stack", c.Meta.Name).
 				WithHelp("smaller blocks or more warps (num_warps) need fewer registers per thread, and no stack")
 		}

@@ -4,6 +4,7 @@ import (
 	"github.com/tritonc/tritonc/backends/amd/amdg"
 	"github.com/tritonc/tritonc/backends/amd/gpu"
 	"github.com/tritonc/tritonc/core/backend"
+	"github.com/tritonc/tritonc/core/backend/llvm"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/pass"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
@@ -18,7 +19,7 @@ func New() *backend.Backend {
 			{Name: amdg.Name, Declaration: amdg.Declaration, Make: func() *ir.Dialect { return amdg.Dialect() }},
 			{Name: amdg.ROCDLName, Declaration: amdg.ROCDLDeclaration, Make: func() *ir.Dialect { return amdg.ROCDL() }},
 		},
-		Tools:  []*backend.ToolKind{backend.LLC, backend.LLVMMC, backend.LLD, backend.LLVMLink, backend.Opt},
+		Tools:  []*backend.ToolKind{llvm.LLC, llvm.MC, llvm.LLD, llvm.LinkTool, llvm.Opt},
 		Passes: passes,
 		ParseOptions: func(t sdk.Target, given string) (string, error) {
 			a, err := archOf(t)
@@ -39,7 +40,7 @@ func New() *backend.Backend {
 			if err != nil {
 				return nil, err
 			}
-			return &backend.Plan{Lowering: &gpu.Target{Chip: a.chip}, Device: backend.Device{WarpSize: a.chip.Lanes}}, nil
+			return &backend.Plan{Allocate: llvm.Allocator(&gpu.Target{Chip: a.chip}), Device: backend.Device{WarpSize: a.chip.Lanes}}, nil
 		},
 	})
 }
@@ -94,7 +95,7 @@ func (j *job) plan() *backend.Plan {
 	p := &backend.Plan{
 		Stages:       j.stages(),
 		Facts:        pass.Facts{"stages": j.opts.NumStages},
-		Lowering:     j.target(),
+		Allocate:     llvm.Allocator(j.target()),
 		LayoutTarget: j.arch.chip.Target(),
 		Device:       backend.Device{WarpSize: j.arch.chip.Lanes, MaxWarps: j.arch.maxWarps(), SharedMemory: j.arch.sharedMemory},
 		NumWarps:     j.opts.NumWarps, NumCTAs: 1,

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/tritonc/tritonc/core/backend"
+	"github.com/tritonc/tritonc/core/backend/llvm"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
 
@@ -29,7 +30,7 @@ func (j *job) makeHSACO(c *backend.Compilation) error {
 	}
 	c.Meta.Usage = &k.usage
 	j.warnOfUsage(c, &k.usage)
-	lld, err := c.Find(backend.LLD) // what is missing most often, before the work
+	lld, err := c.Find(llvm.LLD) // what is missing most often, before the work
 	if err != nil {
 		return err
 	}
@@ -63,7 +64,7 @@ func (j *job) makeHSACO(c *backend.Compilation) error {
 
 // assemble has llvm-mc make an object of the assembly, as a file in dir.
 func (j *job) assemble(c *backend.Compilation, dir, object string) error {
-	mc, err := c.Find(backend.LLVMMC)
+	mc, err := c.Find(llvm.MC)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/tritonc/tritonc/core/backend"
+	"github.com/tritonc/tritonc/core/backend/llvm"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
 
@@ -20,7 +21,7 @@ func (j *job) checkInlineAssembly(c *backend.Compilation, code []byte) error {
 	if !bytes.Contains(code, []byte(asmStart)) {
 		return nil
 	}
-	mc, err := c.Find(backend.LLVMMC)
+	mc, err := c.Find(llvm.MC)
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/tritonc/tritonc/core/backend"
+	"github.com/tritonc/tritonc/core/backend/llvm"
 	"github.com/tritonc/tritonc/core/llir"
 	"github.com/tritonc/tritonc/core/lower"
 	"github.com/tritonc/tritonc/core/transform/facts"
@@ -52,7 +53,7 @@ const codeObjectVersion = 500
 
 // makeLLIR lowers the module, and links libraries where it calls them.
 func (j *job) makeLLIR(c *backend.Compilation) error {
-	res, err := c.Lower(func(res *lower.Result) {
+	res, err := llvm.Lower(c, j.target(), func(res *lower.Result) {
 		res.LLVM.AddFlag(llir.FlagError, "amdhsa_code_object_version", codeObjectVersion)
 		res.LLVM.MergeGuards()
 		res.LLVM.SinkConditions(2 * manyBranches)
@@ -71,13 +72,13 @@ func (j *job) makeLLIR(c *backend.Compilation) error {
 
 // link defines the kernel's external functions by the libraries of option extern_libs.
 func (j *job) link(c *backend.Compilation, externs []lower.Extern) error {
-	var libs []backend.Library
+	var libs []llvm.Library
 	for _, name := range slices.Sorted(maps.Keys(j.opts.ExternLibs)) {
-		libs = append(libs, backend.Library{Name: name, Path: j.opts.ExternLibs[name]})
+		libs = append(libs, llvm.Library{Name: name, Path: j.opts.ExternLibs[name]})
 	}
-	return c.Link(externs, "", &backend.Linking{
+	return llvm.Link(c, externs, "", &llvm.Linking{
 		Libraries: libs,
-		ReadHelp:  func(l backend.Library) string { return "see --extern-lib " + l.Name + "=PATH (option extern_libs)" },
+		ReadHelp:  func(l llvm.Library) string { return "see --extern-lib " + l.Name + "=PATH (option extern_libs)" },
 		Help: func(string, string) string {
 			return "give a library of LLVM IR that defines it, such as ROCm's ocml.bc, with --extern-lib NAME=PATH (option extern_libs)"
 		},

@@ -9,6 +9,7 @@ import (
 	"github.com/tritonc/tritonc/backends/nvidia/tti"
 	"github.com/tritonc/tritonc/backends/nvidia/ttng"
 	"github.com/tritonc/tritonc/core/backend"
+	"github.com/tritonc/tritonc/core/backend/llvm"
 	"github.com/tritonc/tritonc/core/ir"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
@@ -27,7 +28,7 @@ func New() *backend.Backend {
 			{Name: "proton_gpu", Declaration: dialects.ProtonGPUDeclaration, Make: func() *ir.Dialect { return dialects.ProtonGPU() }},
 			{Name: tti.Name, Declaration: tti.Declaration, Make: func() *ir.Dialect { return tti.Dialect() }},
 		},
-		Tools:  []*backend.ToolKind{ptxasKind, backend.LLC, backend.LLVMLink, backend.Opt},
+		Tools:  []*backend.ToolKind{ptxasKind, llvm.LLC, llvm.LinkTool, llvm.Opt},
 		Passes: passes,
 		ParseOptions: func(t sdk.Target, given string) (string, error) {
 			a, err := archOf(t)
@@ -49,7 +50,7 @@ func New() *backend.Backend {
 			if err != nil {
 				return nil, err
 			}
-			return &backend.Plan{Facts: passFacts(a, options{NumCTAs: 1}), Lowering: a.target(), Device: backend.Device{WarpSize: warpSize}}, nil
+			return &backend.Plan{Facts: passFacts(a, options{NumCTAs: 1}), Allocate: llvm.Allocator(a.target()), Device: backend.Device{WarpSize: warpSize}}, nil
 		},
 	})
 }
@@ -102,7 +103,7 @@ func (j *job) plan() *backend.Plan {
 	p := &backend.Plan{
 		Stages:       j.stages(),
 		Facts:        passFacts(j.early, j.opts),
-		Lowering:     j.early.target(),
+		Allocate:     llvm.Allocator(j.early.target()),
 		LayoutTarget: backendName + ":" + strconv.Itoa(j.early.cc),
 		Device:       backend.Device{WarpSize: warpSize, MaxWarps: maxWarps, SharedMemory: j.arch.sharedMemory},
 		NumWarps:     j.opts.NumWarps, NumCTAs: j.opts.NumCTAs,

@@ -9,6 +9,7 @@ import (
 
 	"github.com/tritonc/tritonc/backends/nvidia/gpu"
 	"github.com/tritonc/tritonc/core/backend"
+	"github.com/tritonc/tritonc/core/backend/llvm"
 	"github.com/tritonc/tritonc/core/dialect"
 	"github.com/tritonc/tritonc/core/frontend"
 	"github.com/tritonc/tritonc/core/ir"
@@ -82,7 +83,7 @@ func steps(tb testing.TB, body string) (list []step, kernel lowered) {
 		}
 		at, start = meter.Visits(), time.Now()
 	}
-	res, err := lower.Module(m, &gpu.Target{CC: j.early.cc}, lower.Options{Producer: backend.Producer, LineInfo: true})
+	res, err := lower.Module(m, &gpu.Target{CC: j.early.cc}, lower.Options{Producer: llvm.Producer, LineInfo: true})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -115,7 +116,7 @@ func TestGrowth(t *testing.T) {
 // and its slope: 1.0 where the time grows as the kernel does, 2.0 where it grows as
 // its square.
 func BenchmarkGrowth(b *testing.B) {
-	needTools(b, backend.LLC, ptxasKind)
+	needTools(b, llvm.LLC, ptxasKind)
 	for _, g := range growing {
 		b.Run(g.name, func(b *testing.B) {
 			for range b.N {

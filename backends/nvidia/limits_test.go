@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tritonc/tritonc/core/backend"
+	"github.com/tritonc/tritonc/core/backend/llvm"
 	"github.com/tritonc/tritonc/plugin-sdk/sdktest"
 )
 
@@ -31,7 +31,7 @@ func limitedTool(t *testing.T, version, commands string) string {
 // line, with what can be done.
 func TestLimits(t *testing.T) {
 	llc := func(commands string) (string, string) {
-		return backend.LLC.Setting.Name, limitedTool(t, "LLVM version 22.1.0", commands)
+		return llvm.LLC.Setting.Name, limitedTool(t, "LLVM version 22.1.0", commands)
 	}
 	ptxas := func(commands string) (string, string) {
 		return ptxasKind.Setting.Name, limitedTool(t, ptxas124, commands)

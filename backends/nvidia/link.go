@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/tritonc/tritonc/core/backend"
+	"github.com/tritonc/tritonc/core/backend/llvm"
 	"github.com/tritonc/tritonc/core/lower"
 )
 
@@ -17,11 +18,11 @@ const libdeviceName = "libdevice"
 
 // libraries are those to link, in order: the user's by name, then libdevice,
 // which the others may call.
-func (j *job) libraries(c *backend.Compilation) []backend.Library {
-	var list []backend.Library
+func (j *job) libraries(c *backend.Compilation) []llvm.Library {
+	var list []llvm.Library
 	for _, name := range slices.Sorted(maps.Keys(j.opts.ExternLibs)) {
 		if name != libdeviceName {
-			list = append(list, backend.Library{Name: name, Path: j.opts.ExternLibs[name]})
+			list = append(list, llvm.Library{Name: name, Path: j.opts.ExternLibs[name]})
 		}
 	}
 	path := j.opts.ExternLibs[libdeviceName]
@@ -29,7 +30,7 @@ func (j *job) libraries(c *backend.Compilation) []backend.Library {
 		path = findLibdevice(c)
 	}
 	if path != "" {
-		list = append(list, backend.Library{Name: libdeviceName, Path: path})
+		list = append(list, llvm.Library{Name: libdeviceName, Path: path})
 	}
 	return list
 }
@@ -66,9 +67,9 @@ var deviceFunctions = []string{"vprintf", "__assertfail", "malloc", "free", "__n
 
 // libraryHelp says how to give a function's library, of which the kernel may say
 // the name, beside those that there are.
-func libraryHelp(function, name string, have []backend.Library) string {
+func libraryHelp(function, name string, have []llvm.Library) string {
 	given := func(name string) bool {
-		return slices.ContainsFunc(have, func(l backend.Library) bool { return l.Name == name })
+		return slices.ContainsFunc(have, func(l llvm.Library) bool { return l.Name == name })
 	}
 	if strings.HasPrefix(function, "__nv_") && !given(libdeviceName) {
 		return "name CUDA's libdevice.10.bc with --extern-lib libdevice=PATH or TRITON_LIBDEVICE_PATH; tl.math and Triton's own libdevice need none"
@@ -80,7 +81,7 @@ func libraryHelp(function, name string, have []backend.Library) string {
 }
 
 // readHelp is the next step for a library that cannot be read.
-func readHelp(l backend.Library) string {
+func readHelp(l llvm.Library) string {
 	if l.Name == libdeviceName {
 		return "see " + strings.Join(settingLibdevice.Env, ", ") + " and --extern-lib " + libdeviceName + "=PATH"
 	}
@@ -91,7 +92,7 @@ func readHelp(l backend.Library) string {
 // and CUDA's libdevice where one is found.
 func (j *job) link(c *backend.Compilation, externs []lower.Extern) error {
 	libs := j.libraries(c)
-	return c.Link(externs, "nvvm-reflect,", &backend.Linking{
+	return llvm.Link(c, externs, "nvvm-reflect,", &llvm.Linking{
 		Libraries: libs,
 		Defined:   deviceFunctions,
 		OptArgs:   []string{"-nvvm-reflect-add=__CUDA_ARCH=" + strconv.Itoa(10*j.early.cc)},

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tritonc/tritonc/core/backend"
+	"github.com/tritonc/tritonc/core/backend/llvm"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 	"github.com/tritonc/tritonc/plugin-sdk/sdktest"
 )
@@ -33,7 +33,7 @@ const twiceLL = "define float @twice(float %x) {\n  %r = fadd float %x, %x\n  re
 
 // TestLinkErrors: what cannot be linked is told at the line that calls it.
 func TestLinkErrors(t *testing.T) {
-	needTools(t, backend.LLVMLink, backend.Opt)
+	needTools(t, llvm.LinkTool, llvm.Opt)
 	c := sdktest.Start(t, New())
 	twice := writeLibrary(t, "twice.ll", twiceLL)
 	inner := writeLibrary(t, "inner.ll", "declare float @deep(float)\ndefine float @outer(float %x) {\n  %r = call float @deep(float %x)\n  ret float %r\n}\n")
@@ -81,7 +81,7 @@ func TestLinkErrors(t *testing.T) {
 
 // TestLinkChain: libraries may call one another, whatever their order.
 func TestLinkChain(t *testing.T) {
-	needTools(t, backend.LLC, backend.LLVMLink, backend.Opt)
+	needTools(t, llvm.LLC, llvm.LinkTool, llvm.Opt)
 	c := sdktest.Start(t, New())
 	caller := func(name, calls string) string {
 		return writeLibrary(t, name+".ll", "declare float @"+calls+"(float)\ndefine float @"+name+"(float %x) {\n  %r = call float @"+calls+"(float %x)\n  ret float %r\n}\n")
@@ -101,7 +101,7 @@ func TestLinkChain(t *testing.T) {
 
 // TestLinked: a library's content is among what the kernel was made of.
 func TestLinked(t *testing.T) {
-	needTools(t, backend.LLC, backend.LLVMLink, backend.Opt)
+	needTools(t, llvm.LLC, llvm.LinkTool, llvm.Opt)
 	c := sdktest.Start(t, New())
 	lib := writeLibrary(t, "lib.ll", twiceLL)
 	req := request(t, "80", stageTTGIR, "scale.ttir", callingTTIR(t, "twice"), `{"extern_libs":{"mine":"`+lib+`"}}`)

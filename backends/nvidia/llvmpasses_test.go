@@ -5,7 +5,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/tritonc/tritonc/core/backend"
+	"github.com/tritonc/tritonc/core/backend/llvm"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 	"github.com/tritonc/tritonc/plugin-sdk/sdktest"
 )
@@ -56,7 +56,7 @@ func TestBestLLVMChoice(t *testing.T) {
 // TestLLVMPasses: the option has opt run, and the table of passes says what runs
 // and why.
 func TestLLVMPasses(t *testing.T) {
-	needTools(t, backend.Opt)
+	needTools(t, llvm.Opt)
 	c := sdktest.Start(t, New())
 	made := map[string][]byte{}
 	for _, name := range append([]string{"auto"}, llvmChoiceNames...) {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/tritonc/tritonc/core/backend"
+	"github.com/tritonc/tritonc/core/backend/llvm"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
 
@@ -17,7 +18,7 @@ func (j *job) makePTX(c *backend.Compilation) error {
 		return err
 	}
 	llir := string(c.Artifact)
-	ptx, err := c.GenerateCode(j.llcArguments(version, llir), []byte(forLLC(llir)))
+	ptx, err := llvm.GenerateCode(c, j.early.target(), j.llcArguments(version, llir), []byte(forLLC(llir)))
 	if err != nil {
 		return err
 	}

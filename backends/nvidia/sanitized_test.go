@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/tritonc/tritonc/core/backend"
+	"github.com/tritonc/tritonc/core/backend/llvm"
 	"github.com/tritonc/tritonc/plugin-sdk/sdktest"
 )
 
@@ -34,7 +34,7 @@ module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, ttg.targ
 
 // A kernel that is compiled with checks has them, and what they leave out is told.
 func TestSanitizedCompile(t *testing.T) {
-	needTools(t, backend.Opt)
+	needTools(t, llvm.Opt)
 	c := sdktest.Start(t, New())
 	whole := strings.Replace(staged, "PART", "", 1)
 	both := strings.Replace(staged, "PART", "%y = ttg.memdesc_index %m[%i] : !ttg.memdesc<4x32xi32, #s, #smem, mutable> -> !ttg.memdesc<32xi32, #s1, #smem, mutable>", 1)

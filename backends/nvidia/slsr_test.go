@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/tritonc/tritonc/core/backend"
+	"github.com/tritonc/tritonc/core/backend/llvm"
 )
 
 func TestStrideReductionPairs(t *testing.T) {
@@ -46,7 +46,7 @@ define void @f() {
 // The reduction is left away for long code alone, and llc is then done with what it
 // took minutes for: it has half a minute here, and needs a second.
 func TestStrideReductionIsBounded(t *testing.T) {
-	needTools(t, backend.LLC)
+	needTools(t, llvm.LLC)
 	for _, g := range growing {
 		if g.sizes[0] != 64 {
 			continue

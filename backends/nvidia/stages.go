@@ -9,6 +9,7 @@ import (
 	"github.com/tritonc/tritonc/backends/nvidia/tma"
 	"github.com/tritonc/tritonc/backends/nvidia/warpspec"
 	"github.com/tritonc/tritonc/core/backend"
+	"github.com/tritonc/tritonc/core/backend/llvm"
 	"github.com/tritonc/tritonc/core/dialect/ttg"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/llir"
@@ -131,7 +132,7 @@ func (j *job) makeLLIR(c *backend.Compilation) error {
 		}
 		c.Meta.Descriptors = tma.HostMaps(c.Module)
 	}
-	res, err := c.Lower(func(res *lower.Result) {
+	res, err := llvm.Lower(c, j.early.target(), func(res *lower.Result) {
 		if j.opts.EnableReflectFTZ { // what functions of libraries ask for
 			res.LLVM.AddFlag(llir.FlagOverride, "nvvm-reflect-ftz", 1)
 		} else { // and what stands for them here
@@ -150,7 +151,7 @@ func (j *job) makeLLIR(c *backend.Compilation) error {
 	if passes == "" {
 		return nil
 	}
-	return c.Optimize(passes, "-mcpu="+j.early.smName())
+	return llvm.Optimize(c, passes, "-mcpu="+j.early.smName())
 }
 
 // warnOfUnchecked tells of accesses that the concurrency sanitizer leaves unchecked.

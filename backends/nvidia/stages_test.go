@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/tritonc/tritonc/core/backend"
+	"github.com/tritonc/tritonc/core/backend/llvm"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 	"github.com/tritonc/tritonc/plugin-sdk/sdktest"
 )
@@ -51,7 +52,7 @@ func scaleLLIR(t testing.TB) []byte {
 // TestFromLLIR: LLVM IR to a cubin, for every target, with metadata made of what
 // the PTX says.
 func TestFromLLIR(t *testing.T) {
-	needTools(t, backend.LLC, ptxasKind)
+	needTools(t, llvm.LLC, ptxasKind)
 	c := sdktest.Start(t, New())
 	for _, a := range archs {
 		cc := strings.TrimPrefix(a.facts().Pattern, "cuda:")
@@ -109,7 +110,7 @@ func TestFromLLIR(t *testing.T) {
 
 // TestOptionsReachTools: fusion and ptxas options change what the tools do.
 func TestOptionsReachTools(t *testing.T) {
-	needTools(t, backend.LLC, ptxasKind)
+	needTools(t, llvm.LLC, ptxasKind)
 	c := sdktest.Start(t, New())
 	run := func(options string) (sdk.RunStagesResponse, error) {
 		return c.RunStages(t.Context(), request(t, "80", stagePTX, "scale.llir", scaleLLIR(t), options))
@@ -154,7 +155,7 @@ func oneDiagnostic(t *testing.T, err error) sdk.Diagnostic {
 }
 
 func TestBadLLIR(t *testing.T) {
-	needTools(t, backend.LLC)
+	needTools(t, llvm.LLC)
 	c := sdktest.Start(t, New())
 	text := strings.Replace(string(scaleLLIR(t)), "fmul float", "fmul flout", 1)
 	_, err := c.RunStages(t.Context(), request(t, "80", stagePTX, "dir/k.llir", []byte(text), ""))
@@ -254,7 +255,7 @@ func TestFromPTX(t *testing.T) {
 // TestPtxasErrorPlace: what ptxas refuses is told at the line of Python that it
 // came from, and the command given repeats the failure.
 func TestPtxasErrorPlace(t *testing.T) {
-	needTools(t, ptxasKind, backend.LLC)
+	needTools(t, ptxasKind, llvm.LLC)
 	t.Setenv("TMPDIR", t.TempDir())
 	c := sdktest.Start(t, New())
 	bad := strings.Replace(somePTX, "add.s32", "add.bogus.s32", 1)
@@ -308,7 +309,7 @@ func TestPtxasErrorPlace(t *testing.T) {
 
 // TestUnresolved: a call that nothing resolves is told at its line of Python.
 func TestUnresolved(t *testing.T) {
-	needTools(t, ptxasKind, backend.LLC)
+	needTools(t, ptxasKind, llvm.LLC)
 	c := sdktest.Start(t, New())
 	text := strings.Replace(string(scaleTTIR(t)), "%d = arith.mulf %v, %cst :",
 		`%d = tt.extern_elementwise %v {libname = "", libpath = "", pure = true, symbol = "__nv_none"} : (tensor<256xf32>) ->`, 1)
@@ -324,8 +325,8 @@ func TestNoTools(t *testing.T) {
 	if _, err := os.Stat("/usr/local/cuda/bin/ptxas"); err == nil {
 		t.Skip("this machine has CUDA where it is looked for")
 	}
-	needTools(t, backend.LLC)
-	llc, err := backend.LLC.Find(t.Context(), nil)
+	needTools(t, llvm.LLC)
+	llc, err := llvm.LLC.Find(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -334,7 +335,7 @@ func TestNoTools(t *testing.T) {
 	t.Setenv("PATH", "/bin")
 	c := sdktest.Start(t, New())
 	req := request(t, "80", stagePTX, "scale.llir", scaleLLIR(t), "")
-	req.Settings = map[string]string{backend.LLC.Setting.Name: llc.Path}
+	req.Settings = map[string]string{llvm.LLC.Setting.Name: llc.Path}
 	resp, err := c.RunStages(t.Context(), req)
 	d := oneDiagnostic(t, err)
 	if d.Kind != sdk.Environment || d.Message != "no usable ptxas was found" || !strings.Contains(d.Help, "make toolchain") {

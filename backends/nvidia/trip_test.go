@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/tritonc/tritonc/core/backend"
+	"github.com/tritonc/tritonc/core/backend/llvm"
 	"github.com/tritonc/tritonc/core/dialect"
 	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/frontend"
@@ -35,7 +36,7 @@ func scaleTTIR(t testing.TB) []byte {
 
 // TestTrip: the front end's ttir through all stages, for every target.
 func TestTrip(t *testing.T) {
-	needTools(t, backend.LLC, ptxasKind)
+	needTools(t, llvm.LLC, ptxasKind)
 	c := sdktest.Start(t, New())
 	for _, a := range archs {
 		cc := strings.TrimPrefix(a.facts().Pattern, "cuda:")
@@ -283,7 +284,7 @@ func TestLoweringCrash(t *testing.T) {
 
 // TestFusion: a multiplication and an addition become one instruction, unless that is off.
 func TestFusion(t *testing.T) {
-	needTools(t, backend.LLC)
+	needTools(t, llvm.LLC)
 	c := sdktest.Start(t, New())
 	for option, want := range map[string]bool{`{}`: true, `{"enable_fp_fusion":false}`: false} {
 		req := request(t, "80", stageTTIR, "scale.py", scaleTTIR(t), option)

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/tritonc/tritonc/core/backend"
+	"github.com/tritonc/tritonc/core/backend/llvm"
 	"github.com/tritonc/tritonc/internal/warpwide"
 	"github.com/tritonc/tritonc/plugin-sdk/sdktest"
 )
@@ -14,7 +14,7 @@ import (
 // two layouts. Each lane chooses its row from those of the warp, in i16 and in
 // i32, and ptxas finds out that these are one choice (gpu.Target.ReduceWarp).
 func TestReductionsOfWholeWarps(t *testing.T) {
-	needTools(t, backend.LLC, ptxasKind)
+	needTools(t, llvm.LLC, ptxasKind)
 	rows, err := os.ReadFile(filepath.FromSlash("testdata/rows.ttir"))
 	if err != nil {
 		t.Fatal(err)

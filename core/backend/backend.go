@@ -6,15 +6,15 @@ import (
 	"fmt"
 	"path/filepath"
 
+	"github.com/tritonc/tritonc/core/analysis/report"
 	"github.com/tritonc/tritonc/core/filememo"
 	"github.com/tritonc/tritonc/core/ir"
-	"github.com/tritonc/tritonc/core/lower"
 	"github.com/tritonc/tritonc/core/pass"
 	"github.com/tritonc/tritonc/core/work"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
 
-// Definition is a GPU backend.
+// Definition is a backend.
 type Definition struct {
 	// Facts are the answer to Describe. New adds the program's hash and the settings
 	// of Tools and of their limits.
@@ -33,7 +33,7 @@ type Definition struct {
 	// Plan prepares a compile for a target with options that ParseOptions made.
 	Plan func(t sdk.Target, options string) (*Plan, error)
 	// PassPlan readies a run of single passes for a target: a Plan of which only
-	// Facts, Lowering and the warp size of Device count.
+	// Facts, Allocate and the warp size of Device count.
 	PassPlan func(t sdk.Target) (*Plan, error)
 	// PassFor is the pass of p's name that RunPasses runs with the machine's settings;
 	// nil: p itself.
@@ -53,8 +53,9 @@ type Plan struct {
 	Stages []Stage
 	// Facts are what conditions of rows ask about.
 	Facts pass.Facts
-	// Lowering is what ttgir is lowered for.
-	Lowering lower.Target
+	// Allocate places the buffers of a module in shared memory, for analyses that tell of
+	// them; nil for machines without it.
+	Allocate report.Place
 	// LayoutTarget is the target that layouts are chosen for, as the attribute
 	// ttg.target says it.
 	LayoutTarget string

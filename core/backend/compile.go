@@ -14,6 +14,7 @@ import (
 	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/input"
 	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/pass"
 	"github.com/tritonc/tritonc/core/work"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
@@ -45,6 +46,12 @@ type Compilation struct {
 // Warn tells the user of something beside the compile's result.
 func (c *Compilation) Warn(d sdk.Diagnostic) { c.resp.Diagnostics = append(c.resp.Diagnostics, d) }
 
+// Crashed is the error of a pass or lowering that panicked; the reproducer goes to the host.
+func (c *Compilation) Crashed(crash *pass.Crash) error { return toHost(crash, &c.resp.Reproducer) }
+
+// BackendName is the name in the facts of the backend.
+func (c *Compilation) BackendName() string { return c.backend.def.Facts.Name }
+
 // Response is what the call has made so far.
 func (c *Compilation) Response() *sdk.RunStagesResponse { return &c.resp }
 
@@ -53,8 +60,8 @@ func (c *Compilation) indexOf(name string) int {
 	return slices.IndexFunc(c.Plan.Stages, func(s Stage) bool { return s.Name == name })
 }
 
-// belowMLIR reports whether the kernel entered as an artifact below MLIR.
-func (c *Compilation) belowMLIR() bool {
+// BelowMLIR reports whether the kernel entered as an artifact below MLIR.
+func (c *Compilation) BelowMLIR() bool {
 	i := c.indexOf(c.Entered)
 	return i >= 0 && !c.Plan.Stages[i].overMLIR()
 }
@@ -169,7 +176,7 @@ func (c *Compilation) runStage(s *Stage) error {
 // describe finds out of a kernel that entered below MLIR what the stages before
 // would have told.
 func (c *Compilation) describe(s *Stage) error {
-	if s.Describe == nil || !c.belowMLIR() {
+	if s.Describe == nil || !c.BelowMLIR() {
 		return nil
 	}
 	err := s.Describe(c)

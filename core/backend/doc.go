@@ -1,7 +1,7 @@
-// Package backend is a kit for GPU backends. A backend gives it a Definition:
-// facts, options, rows of passes, a lower.Target, and what its own tools do; the
-// kit runs stages and passes, finds tools and holds them to their limits, lowers,
-// links libraries of LLVM IR, writes the metadata, and says what went wrong.
+// Package backend is a kit for backends. A backend gives it a Definition: facts,
+// options, rows of passes, and what its own tools do; the kit runs stages and passes,
+// finds tools and holds them to their limits, writes the metadata, and says what went
+// wrong. Package llvm, below it, lowers to LLVM IR and runs LLVM's tools.
 //
 // Main types: Definition (a backend), Plan (how it compiles for one target with
 // one set of options), Stage, Compilation (one RunStages call on its way through
@@ -13,6 +13,6 @@
 // and kernel ABI are those of Triton 3.6.
 //
 // It and core/plugin are the rooms below core that know plugin-sdk. Of ours it
-// imports the floors up to core/lower, and files, trust and memos; core itself
+// imports the floors up to the passes, and files, trust and memos; core itself
 // does not import it.
 package backend

@@ -22,10 +22,10 @@ var (
 )
 
 // limitSettings are the settings about limits. Their docs name the limits that
-// hold without them: LLVM's, then those of tools that have others.
+// hold without them: the common ones, then those of tools that have others.
 func limitSettings(tools []*ToolKind) []sdk.SettingSpec {
 	seconds, memory := toolSeconds, toolMemory
-	times, sizes := fmt.Sprint(int(llvmLimits.Time.Seconds())), fmt.Sprint(llvmLimits.Memory>>20)
+	times, sizes := fmt.Sprint(int(commonLimits.Time.Seconds())), fmt.Sprint(commonLimits.Memory>>20)
 	for _, k := range tools {
 		if k.Limits != (Limits{}) {
 			times += fmt.Sprintf(", %s %d", k.Name, int(k.Limits.Time.Seconds()))
@@ -59,16 +59,16 @@ type Limits struct {
 	Memory int64 // bytes of address space
 }
 
-// llvmLimits are those of LLVM's tools. Their time grows out of all bounds on a
-// very long chain of dependent integer operations; the largest public kernels take
-// llc half a minute.
-var llvmLimits = Limits{Time: 5 * time.Minute, Memory: 4 << 30}
+// commonLimits are those of tools without their own. The time that LLVM's take grows out
+// of all bounds on a very long chain of dependent integer operations; the largest public
+// kernels take llc half a minute.
+var commonLimits = Limits{Time: 5 * time.Minute, Memory: 4 << 30}
 
 // limits are those of the kind, with what the user says.
 func (k *ToolKind) limits(settings map[string]string) (Limits, error) {
 	l := k.Limits
 	if l == (Limits{}) {
-		l = llvmLimits
+		l = commonLimits
 	}
 	seconds, err := positive(settings, &toolSeconds)
 	if err != nil {
@@ -211,7 +211,7 @@ func (c *Compilation) KernelPlace() (file string, line, column int) {
 			return file, line, column
 		}
 	}
-	if c.belowMLIR() {
+	if c.BelowMLIR() {
 		return c.Request.InputName, 0, 0
 	}
 	return "", 0, 0

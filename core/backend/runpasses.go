@@ -4,13 +4,10 @@ import (
 	"context"
 	"errors"
 
-	"github.com/tritonc/tritonc/core/analysis/allocation"
-	"github.com/tritonc/tritonc/core/analysis/membar"
 	"github.com/tritonc/tritonc/core/analysis/report"
 	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/dialect/ttg"
 	"github.com/tritonc/tritonc/core/ir"
-	"github.com/tritonc/tritonc/core/lower"
 	"github.com/tritonc/tritonc/core/pass"
 	"github.com/tritonc/tritonc/core/plugin/wire"
 	"github.com/tritonc/tritonc/core/transform/facts"
@@ -86,12 +83,9 @@ func RunRows(m *ir.Operation, rows []pass.Row, req *sdk.RunPassesRequest, resp *
 		}
 	}
 	var facts pass.Facts
-	var place func(*ir.Operation) (*allocation.Result, membar.Foreign, error)
+	var place report.Place
 	if plan != nil {
-		facts = plan.Facts
-		place = func(m *ir.Operation) (*allocation.Result, membar.Foreign, error) {
-			return lower.Allocate(m, plan.Lowering)
-		}
+		facts, place = plan.Facts, plan.Allocate
 	}
 	timings, err := runner.Run(m, rows, facts)
 	for _, t := range timings {

@@ -1,6 +1,7 @@
 package backend
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -255,3 +256,20 @@ type identity struct {
 
 // toolMemo spares asking the same tools in every process.
 type toolMemo = filememo.Memo[identity]
+
+// Said is what a tool says of its failure.
+func Said(res *sdk.Result) string {
+	if text := bytes.TrimSpace(res.Stderr); len(text) > 0 {
+		return string(text)
+	}
+	return res.Status()
+}
+
+// FirstLines is the first n lines of text.
+func FirstLines(text string, n int) string {
+	lines := strings.SplitN(text, "\n", n+1)
+	if len(lines) > n {
+		lines[n] = "…"
+	}
+	return strings.Join(lines, "\n")
+}

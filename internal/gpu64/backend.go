@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/tritonc/tritonc/core/backend"
+	"github.com/tritonc/tritonc/core/backend/llvm"
 	"github.com/tritonc/tritonc/core/lower"
 	"github.com/tritonc/tritonc/core/pass"
 	"github.com/tritonc/tritonc/core/transform/facts"
@@ -78,7 +79,7 @@ type options struct {
 func New(lowered func(llir []byte, r *lower.Result)) *backend.Backend {
 	return backend.New(backend.Definition{
 		Facts: described,
-		Tools: []*backend.ToolKind{backend.LLC},
+		Tools: []*backend.ToolKind{llvm.LLC},
 		Passes: slices.Concat(
 			[]*pass.Pass{std.Inline, canonicalize, std.CSE, std.SCCP, std.SymbolDCE},
 			[]*pass.Pass{ttir.RewriteTensorPointer, ttir.RewriteTensorDescriptor, ttir.Combine, ttir.ReorderBroadcast, ttir.LoopUnroll},
@@ -100,12 +101,12 @@ func New(lowered func(llir []byte, r *lower.Result)) *backend.Backend {
 				return nil, err
 			}
 			return &backend.Plan{
-				Stages: o.stages(lowered), Lowering: newTarget(o.MFMA), LayoutTarget: backendName + ":" + arch, Device: device,
+				Stages: o.stages(lowered), Allocate: llvm.Allocator(newTarget(o.MFMA)), LayoutTarget: backendName + ":" + arch, Device: device,
 				NumWarps: o.NumWarps, NumCTAs: 1,
 			}, nil
 		},
 		PassPlan: func(sdk.Target) (*backend.Plan, error) {
-			return &backend.Plan{Lowering: newTarget(false), Device: device}, nil
+			return &backend.Plan{Allocate: llvm.Allocator(newTarget(false)), Device: device}, nil
 		},
 	})
 }
@@ -115,7 +116,7 @@ func (o *options) stages(lowered func(llir []byte, r *lower.Result)) []backend.S
 		{Name: StageTTIR, Doc: "Triton IR, inlined and simplified", Needs: facts.TTIR, Passes: ttirRows},
 		{Name: StageTTGIR, Doc: "Triton GPU IR", Needs: append([]*pass.Fact{facts.NoDescriptors}, facts.SimpleTTIR...), Passes: o.ttgirRows()},
 		{Name: StageLLIR, Doc: "LLVM IR for one thread", Needs: facts.Lowerable, Run: func(c *backend.Compilation) error {
-			res, err := c.Lower(func(*lower.Result) {})
+			res, err := llvm.Lower(c, newTarget(o.MFMA), func(*lower.Result) {})
 			if err == nil && lowered != nil {
 				lowered(c.Artifact, res)
 			}
@@ -126,7 +127,7 @@ func (o *options) stages(lowered func(llir []byte, r *lower.Result)) []backend.S
 			if o.Allocator == "basic" {
 				args = append(args, "-vgpr-regalloc=basic")
 			}
-			c.Artifact, err = c.GenerateCode(args, c.Artifact)
+			c.Artifact, err = llvm.GenerateCode(c, newTarget(o.MFMA), args, c.Artifact)
 			return err
 		}},
 	}

@@ -33,6 +33,7 @@ var (
 	analysisFloor = append(slices.Clone(dialectFloor), "core/analysis/...", "core/rewrite/...", "core/pass/...")
 	passFloor     = append(slices.Clone(analysisFloor), "core/transform/std", "core/transform/facts", "core/transform/ttgir/dots", "core/transform/ttgir/forloop", "core/transform/ttgir/machine", "core/transform/ttgir/masks", "core/transform/ttgir/sharedmem", "core/transform/ttgir/tensors")
 	authorFloor   = []string{"plugin-sdk", "plugin-sdk/internal/...", "plugin-sdk/proto/...", "plugin-sdk/target"}
+	kitFloor      = []string{"core/filememo", "core/input", "core/trust", "core/plugin/wire"}
 	lowerFloor    = append(slices.Clone(analysisFloor), "core/transform/...", "core/lower/...", "core/llir/...")
 )
 
@@ -83,16 +84,17 @@ var rules = []rule{
 	{"core/plugin/conform", append(slices.Clone(dialectFloor), "core/filememo", "core/trust", "core/plugin", "core/plugin/manifest", "core/plugin/process", "core/plugin/wire", "plugin-sdk/..."), nil, "what a host relies on, asked of a program"},
 	{"core/plugin/...", []string{"core/diag", "core/filememo", "core/trust", "core/plugin/wire", "plugin-sdk/..."}, nil, "the host's half of the contract: text, JSON and processes"},
 	{"core/project", []string{"core/diag", "core/input", "core/plugin/manifest"}, []string{"github.com/pelletier/go-toml/v2"}, "what a project says is read without looking for a backend"},
-	{"core/backend", slices.Concat(lowerFloor, authorFloor, []string{"core/filememo", "core/input", "core/trust", "core/plugin/wire"}), nil, "a kit for GPU backends: what a vendor's own package would import"},
+	{"core/backend", slices.Concat(analysisFloor, authorFloor, kitFloor, []string{"core/transform/facts"}), nil, "a kit for backends of every kind of machine"},
+	{"core/backend/llvm", slices.Concat(lowerFloor, authorFloor, kitFloor, []string{"core/backend"}), nil, "what a vendor's own package would import that has LLVM make its code"},
 	{"core", []string{"core/...", "plugin-sdk/..."}, nil, "the trip knows no backend, device or flag"},
 	{"plugin-sdk/target", nil, stdlibOnly, "a program that launches kernels links nothing of the wire"},
 	{"plugin-sdk", authorFloor, nil, "a backend author sees nothing of core, nor of the host's end"},
 	{"plugin-sdk/internal/...", authorFloor[1:], nil, "what both ends know knows neither"},
 	{"plugin-sdk/...", []string{"plugin-sdk/..."}, nil, "a backend author sees nothing of core"},
-	{"backends/nvidia/...", slices.Concat(lowerFloor, authorFloor, []string{"core/backend", "core/filememo", "core/input", "core/trust", "core/plugin/wire", "backends/nvidia/..."}), nil, "backends import core's libraries and the sdk, never one another"},
-	{"backends/amd/...", slices.Concat(lowerFloor, authorFloor, []string{"core/backend", "core/filememo", "core/input", "core/trust", "core/plugin/wire", "backends/amd/..."}), nil, "backends import core's libraries and the sdk, never one another"},
+	{"backends/nvidia/...", slices.Concat(lowerFloor, authorFloor, kitFloor, []string{"core/backend/...", "backends/nvidia/..."}), nil, "backends import core's libraries and the sdk, never one another"},
+	{"backends/amd/...", slices.Concat(lowerFloor, authorFloor, kitFloor, []string{"core/backend/...", "backends/amd/..."}), nil, "backends import core's libraries and the sdk, never one another"},
 	{"backends/npu/chip", nil, stdlibOnly, "what is known of chips is for simulators, too"},
-	{"backends/npu/...", slices.Concat(lowerFloor, authorFloor, []string{"core/backend", "core/filememo", "core/input", "core/trust", "core/plugin/wire", "backends/npu/..."}), nil, "backends import core's libraries and the sdk, never one another"},
+	{"backends/npu/...", slices.Concat(analysisFloor, authorFloor, kitFloor, []string{"core/backend", "core/transform/facts", "core/transform/std", "core/transform/ttir", "backends/npu/..."}), nil, "a machine without threads has nothing of the passes and the lowering for GPUs"},
 	{"driver/bundle/...", []string{"core/diag", "core/work", "core/frontend/syntax", "core/input", "driver", "driver/array", "driver/kernel", "driver/launch/calc", "plugin-sdk/target"}, nil, "a program that carries its kernels compiled carries no compiler"},
 	{"driver/tune", []string{"core/...", "plugin-sdk/...", "driver/..."}, nil, "tuning compiles and launches"},
 	{"driver/launch/...", []string{"core/...", "plugin-sdk/...", "driver/..."}, nil, "specialization at launch compiles"},
@@ -247,7 +249,9 @@ func TestRulesBite(t *testing.T) {
 		{"backends/nvidia", []string{"backends/amd"}, nil, false},
 		{"backends/amd", []string{"backends/nvidia"}, nil, false},
 		{"backends/amd/gpu", []string{"core/lower"}, nil, true},
-		{"core/backend", []string{"core/lower", "plugin-sdk"}, nil, true},
+		{"core/backend", []string{"core/lower", "plugin-sdk"}, nil, false},
+		{"core/backend/llvm", []string{"core/lower", "plugin-sdk"}, nil, true},
+		{"backends/npu", []string{"core/backend/llvm"}, nil, false},
 		{"core/backend", []string{"core/frontend/syntax"}, nil, false},
 		{"core/backend", []string{"backends/nvidia"}, nil, false},
 		{"backends/nvidia/cmd/tritonc-backend-nvidia", []string{"backends/nvidia"}, nil, true},

@@ -7,11 +7,11 @@ import (
 	"slices"
 
 	"github.com/tritonc/tritonc/backends/amd/amdg"
-	"github.com/tritonc/tritonc/core/dialect/linalg"
 	"github.com/tritonc/tritonc/backends/nvidia/nvws"
 	"github.com/tritonc/tritonc/backends/nvidia/tti"
 	"github.com/tritonc/tritonc/backends/nvidia/ttng"
 	"github.com/tritonc/tritonc/core/dialect"
+	"github.com/tritonc/tritonc/core/dialect/linalg"
 	"github.com/tritonc/tritonc/core/ir"
 )
 

@@ -4,8 +4,8 @@ import (
 	"math"
 	"slices"
 
-	"github.com/tritonc/tritonc/core/dialect/linalg"
 	"github.com/tritonc/tritonc/core/dialect/arith"
+	"github.com/tritonc/tritonc/core/dialect/linalg"
 	"github.com/tritonc/tritonc/core/dialect/scf"
 	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/ir"

@@ -3,10 +3,10 @@ package adapter
 import (
 	"slices"
 
-	"github.com/tritonc/tritonc/core/dialect/linalg"
 	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/dialect/arith"
 	"github.com/tritonc/tritonc/core/dialect/cf"
+	"github.com/tritonc/tritonc/core/dialect/linalg"
 	"github.com/tritonc/tritonc/core/dialect/math"
 	"github.com/tritonc/tritonc/core/dialect/scf"
 	"github.com/tritonc/tritonc/core/dialect/tt"

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/tritonc/tritonc/core/backend"
+	"github.com/tritonc/tritonc/core/backend/llvm"
 	"github.com/tritonc/tritonc/core/lower"
 	"github.com/tritonc/tritonc/core/pass"
 	"github.com/tritonc/tritonc/core/transform/facts"
@@ -65,11 +66,13 @@ func targetFacts(pattern string) sdk.TargetFacts {
 func newBackend() *backend.Backend {
 	return backend.New(backend.Definition{
 		Facts:        described,
-		Tools:        []*backend.ToolKind{backend.LLC},
+		Tools:        []*backend.ToolKind{llvm.LLC},
 		Passes:       slices.Concat([]*pass.Pass{std.Inline, canonicalize, std.CSE, std.SymbolDCE, ttir.RewriteTensorPointer, ttir.RewriteTensorDescriptor}, ttgir.Passes()),
 		ParseOptions: parseOptions,
 		Plan:         plan,
-		PassPlan:     func(sdk.Target) (*backend.Plan, error) { return &backend.Plan{Lowering: target{}, Device: device}, nil },
+		PassPlan: func(sdk.Target) (*backend.Plan, error) {
+			return &backend.Plan{Allocate: llvm.Allocator(target{}), Device: device}, nil
+		},
 	})
 }
 
@@ -99,15 +102,15 @@ func plan(t sdk.Target, options string) (*backend.Plan, error) {
 			{Name: "ttir", Doc: "Triton IR, inlined and simplified", Needs: facts.TTIR, Passes: ttirRows},
 			{Name: "ttgir", Doc: "Triton GPU IR", Needs: append([]*pass.Fact{facts.NoDescriptors}, facts.SimpleTTIR...), Passes: ttgirRows(name, o.NumWarps)},
 			{Name: "llir", Doc: "LLVM IR for one thread", Needs: facts.Lowerable, Run: func(c *backend.Compilation) error {
-				_, err := c.Lower(func(*lower.Result) {})
+				_, err := llvm.Lower(c, target{}, func(*lower.Result) {})
 				return err
 			}},
 			{Name: "s", Doc: "assembly, by LLVM's llc", Run: func(c *backend.Compilation) (err error) {
-				c.Artifact, err = c.GenerateCode([]string{"-mtriple=" + target{}.Triple(), "-mcpu=" + processor}, c.Artifact)
+				c.Artifact, err = llvm.GenerateCode(c, target{}, []string{"-mtriple=" + target{}.Triple(), "-mcpu=" + processor}, c.Artifact)
 				return err
 			}},
 		},
-		Lowering: target{}, LayoutTarget: name, Device: device, NumWarps: o.NumWarps, NumCTAs: 1,
+		Allocate: llvm.Allocator(target{}), LayoutTarget: name, Device: device, NumWarps: o.NumWarps, NumCTAs: 1,
 	}, nil
 }
 

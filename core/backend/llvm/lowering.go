@@ -1,10 +1,15 @@
-package backend
+package llvm
 
 import (
 	"fmt"
 	"runtime/debug"
 
+	"github.com/tritonc/tritonc/core/analysis/allocation"
+	"github.com/tritonc/tritonc/core/analysis/membar"
+	"github.com/tritonc/tritonc/core/analysis/report"
+	"github.com/tritonc/tritonc/core/backend"
 	"github.com/tritonc/tritonc/core/diag"
+	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/lower"
 	"github.com/tritonc/tritonc/core/pass"
 	"github.com/tritonc/tritonc/core/plugin/wire"
@@ -17,19 +22,19 @@ const Producer = "tritonc"
 // Lower lowers the module to LLVM IR for one thread, which becomes the Artifact
 // once adjust has changed it, and fills in the metadata that follow from it. A
 // panic on the way is told with the module as a reproducer.
-func (c *Compilation) Lower(adjust func(*lower.Result)) (res *lower.Result, err error) {
+func Lower(c *backend.Compilation, target lower.Target, adjust func(*lower.Result)) (res *lower.Result, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			if err = work.Stopped(p); err != nil {
 				return
 			}
-			err = toHost(&pass.Crash{
+			err = c.Crashed(&pass.Crash{
 				Pass: "lowering to LLVM IR", Reason: fmt.Sprint(p), Stack: string(debug.Stack()),
-				Reproducer: fmt.Sprintf("// tritonc --target %s --emit llir -o - THIS-FILE.ttgir\n%s", c.Request.Target, Print(c.Module)),
-			}, &c.resp.Reproducer)
+				Reproducer: fmt.Sprintf("// tritonc --target %s --emit llir -o - THIS-FILE.ttgir\n%s", c.Request.Target, backend.Print(c.Module)),
+			})
 		}
 	}()
-	res, err = lower.Module(c.Module, c.Plan.Lowering, lower.Options{Producer: Producer, LineInfo: true})
+	res, err = lower.Module(c.Module, target, lower.Options{Producer: Producer, LineInfo: true})
 	if err != nil {
 		return nil, wire.ErrorToSDK(err)
 	}
@@ -40,7 +45,7 @@ func (c *Compilation) Lower(adjust func(*lower.Result)) (res *lower.Result, err 
 	c.Meta.Shared = &res.Shared
 	c.Meta.GlobalScratchSize, c.Meta.GlobalScratchAlign = res.GlobalScratch, res.GlobalScratchAlign
 	if int64(res.Shared) > c.Plan.Device.SharedMemory {
-		c.Warn(wire.ToSDK(c.tooMuchShared(res)))
+		c.Warn(wire.ToSDK(tooMuchShared(c, res)))
 	}
 	return res, nil
 }
@@ -50,7 +55,7 @@ const maxSharedUses = 6
 
 // tooMuchShared warns of a kernel that will not launch: what needs the memory,
 // and what to reduce. Whether that is an error is the host's to say.
-func (c *Compilation) tooMuchShared(res *lower.Result) *diag.Diagnostic {
+func tooMuchShared(c *backend.Compilation, res *lower.Result) *diag.Diagnostic {
 	uses := res.SharedUses()
 	d := &diag.Diagnostic{
 		Severity: diag.Warning,
@@ -80,4 +85,9 @@ func (c *Compilation) tooMuchShared(res *lower.Result) *diag.Diagnostic {
 		d.Help = fmt.Sprintf("a stage less (num_stages, of the kernel or of the loop) saves about %s; smaller blocks use less", diag.Count(staged/parts, "byte"))
 	}
 	return d
+}
+
+// Allocator places the buffers of a module as Lower does for a target, for a Plan.
+func Allocator(target lower.Target) report.Place {
+	return func(m *ir.Operation) (*allocation.Result, membar.Foreign, error) { return lower.Allocate(m, target) }
 }

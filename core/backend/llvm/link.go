@@ -1,4 +1,4 @@
-package backend
+package llvm
 
 import (
 	"crypto/sha256"
@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tritonc/tritonc/core/backend"
 	"github.com/tritonc/tritonc/core/input"
 	"github.com/tritonc/tritonc/core/lower"
 	"github.com/tritonc/tritonc/core/plugin/wire"
@@ -57,7 +58,7 @@ const afterLink = "internalize<preserve-gv=%[1]s>,%[2]scgscc(inline),function(sr
 // Link defines the kernel's external functions in the Artifact. targetPasses, each
 // followed by a comma, are LLVM's passes that answer what libraries ask of the
 // target.
-func (c *Compilation) Link(externs []lower.Extern, targetPasses string, l *Linking) error {
+func Link(c *backend.Compilation, externs []lower.Extern, targetPasses string, l *Linking) error {
 	libs := l.Libraries
 	for _, lib := range libs {
 		c.LookAt(lib.Path)
@@ -74,7 +75,7 @@ func (c *Compilation) Link(externs []lower.Extern, targetPasses string, l *Linki
 		return wire.ErrorToSDK(x.Errorf("there is no library to take the function '%s' from", x.Symbol).
 			WithHelp("%s", l.Help(x.Symbol, x.Library)))
 	}
-	linker, err := c.Find(LLVMLink)
+	linker, err := c.Find(LinkTool)
 	if err != nil {
 		return err
 	}
@@ -96,8 +97,8 @@ func (c *Compilation) Link(externs []lower.Extern, targetPasses string, l *Linki
 		return err
 	}
 	if !res.OK() {
-		return sdk.Errorf("%s cannot link %s: %s", filepath.Base(linker.Path), libraryList(libs, " and "), FirstLines(Said(res), 10)).
-			WithHelp("libraries are files of LLVM IR, text or bitcode, no newer than LLVM %d (option extern_libs)", LLVMMajor)
+		return sdk.Errorf("%s cannot link %s: %s", filepath.Base(linker.Path), libraryList(libs, " and "), backend.FirstLines(backend.Said(res), 10)).
+			WithHelp("libraries are files of LLVM IR, text or bitcode, no newer than LLVM %d (option extern_libs)", Major)
 	}
 	if err := checkDefined(before, string(res.Stdout), externs, l); err != nil {
 		return err
@@ -108,7 +109,7 @@ func (c *Compilation) Link(externs []lower.Extern, targetPasses string, l *Linki
 		return err
 	}
 	if !res.OK() {
-		return fmt.Errorf("%s refuses the kernel with what was linked of %s: %s", opt.Path, libraryList(libs, " and "), FirstLines(Said(res), 10))
+		return fmt.Errorf("%s refuses the kernel with what was linked of %s: %s", opt.Path, libraryList(libs, " and "), backend.FirstLines(backend.Said(res), 10))
 	}
 	c.Artifact = res.Stdout
 	for _, lib := range libs {

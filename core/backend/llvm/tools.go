@@ -1,4 +1,4 @@
-package backend
+package llvm
 
 import (
 	"bytes"
@@ -7,68 +7,70 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/tritonc/tritonc/core/backend"
+	"github.com/tritonc/tritonc/core/lower"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
 
-// LLVMMajor is the version of LLVM whose tools we know: their flags, and what they
+// Major is the version of LLVM whose tools we know: their flags, and what they
 // do with our IR.
-const LLVMMajor = 22
+const Major = 22
 
 // LLVM's tools: the code generator, the linker of LLVM IR, the optimizer, the assembler,
 // the linker of objects.
 var (
 	LLC = llvmKind("llc", sdk.SettingSpec{
-		Name: "llc", Env: []string{"TRITONC_LLC"}, Doc: "path of LLVM's llc, version " + strconv.Itoa(LLVMMajor),
+		Name: "llc", Env: []string{"TRITONC_LLC"}, Doc: "path of LLVM's llc, version " + strconv.Itoa(Major),
 	})
-	LLVMLink = llvmKind("llvm-link", sdk.SettingSpec{
+	LinkTool = llvmKind("llvm-link", sdk.SettingSpec{
 		Name: "llvm_link", Env: []string{"TRITONC_LLVM_LINK"}, Doc: "path of LLVM's llvm-link, for kernels that call functions of a library",
 	})
 	Opt = llvmKind("opt", sdk.SettingSpec{
 		Name: "opt", Env: []string{"TRITONC_OPT"}, Doc: "path of LLVM's opt, for the same",
 	})
-	LLVMMC = llvmKind("llvm-mc", sdk.SettingSpec{
-		Name: "llvm_mc", Env: []string{"TRITONC_LLVM_MC"}, Doc: "path of LLVM's assembler llvm-mc, version " + strconv.Itoa(LLVMMajor),
+	MC = llvmKind("llvm-mc", sdk.SettingSpec{
+		Name: "llvm_mc", Env: []string{"TRITONC_LLVM_MC"}, Doc: "path of LLVM's assembler llvm-mc, version " + strconv.Itoa(Major),
 	})
 	LLD = lld()
 )
 
 // lld is LLVM's linker, which is a package of its own.
-func lld() *ToolKind {
+func lld() *backend.ToolKind {
 	k := llvmKind("ld.lld", sdk.SettingSpec{
-		Name: "lld", Env: []string{"TRITONC_LLD"}, Doc: "path of LLVM's linker ld.lld, version " + strconv.Itoa(LLVMMajor),
+		Name: "lld", Env: []string{"TRITONC_LLD"}, Doc: "path of LLVM's linker ld.lld, version " + strconv.Itoa(Major),
 	})
-	k.Version = func(text string) (string, bool) { return WordAfter(text, "LLD ") }
+	k.Version = func(text string) (string, bool) { return backend.WordAfter(text, "LLD ") }
 	k.Help = strings.Replace(k.Help, "install llvm-", "install lld-", 1)
 	return k
 }
 
 // llvmKind is a tool of LLVM.
-func llvmKind(name string, setting sdk.SettingSpec) *ToolKind {
-	major := strconv.Itoa(LLVMMajor)
-	return &ToolKind{
+func llvmKind(name string, setting sdk.SettingSpec) *backend.ToolKind {
+	major := strconv.Itoa(Major)
+	return &backend.ToolKind{
 		Name: name, Setting: setting,
 		Places: func(map[string]string) (programs, folders []string) {
-			programs = append(InPath(name+"-"+major), InPath(name)...)
+			programs = append(backend.InPath(name+"-"+major), backend.InPath(name)...)
 			for _, dir := range []string{"/usr/lib/llvm-", "/usr/local/lib/llvm-", "/opt/homebrew/opt/llvm@", "/usr/local/opt/llvm@"} {
 				programs = append(programs, dir+major+"/bin/"+name)
 			}
 			return programs, nil
 		},
-		Version: func(text string) (string, bool) { return WordAfter(text, "LLVM version ") },
+		Version: func(text string) (string, bool) { return backend.WordAfter(text, "LLVM version ") },
 		Refuse: func(v int) string {
-			if v != LLVMMajor {
-				return fmt.Sprintf("version %d is needed", LLVMMajor)
+			if v != Major {
+				return fmt.Sprintf("version %d is needed", Major)
 			}
 			return ""
 		},
 		Help: fmt.Sprintf("install LLVM %d (Debian: apt-get install llvm-%[1]d), or run make toolchain, or name one with %s",
-			LLVMMajor, strings.Join(setting.Env, ", ")),
+			Major, strings.Join(setting.Env, ", ")),
 	}
 }
 
 // Optimize runs LLVM's passes, in the grammar of opt -passes, on the Artifact,
 // which is LLVM IR of ours.
-func (c *Compilation) Optimize(passes string, args ...string) error {
+func Optimize(c *backend.Compilation, passes string, args ...string) error {
 	opt, err := c.Find(Opt)
 	if err != nil {
 		return err
@@ -79,7 +81,7 @@ func (c *Compilation) Optimize(passes string, args ...string) error {
 		return err
 	}
 	if !res.OK() {
-		return fmt.Errorf("BUG: %s refuses the LLVM IR that the %s backend made: %s", filepath.Base(opt.Path), c.backend.def.Facts.Name, FirstLines(Said(res), 10))
+		return fmt.Errorf("BUG: %s refuses the LLVM IR that the %s backend made: %s", filepath.Base(opt.Path), c.BackendName(), backend.FirstLines(backend.Said(res), 10))
 	}
 	c.Artifact = res.Stdout
 	return nil
@@ -87,8 +89,8 @@ func (c *Compilation) Optimize(passes string, args ...string) error {
 
 // GenerateCode has llc translate LLVM IR, and returns what it writes. What it
 // refuses is the user's mistake where the user gave the LLVM IR, and ours else.
-func (c *Compilation) GenerateCode(args []string, llir []byte) ([]byte, error) {
-	if err := c.CheckTriple(llir); err != nil {
+func GenerateCode(c *backend.Compilation, target lower.Target, args []string, llir []byte) ([]byte, error) {
+	if err := CheckTriple(c, target, llir); err != nil {
 		return nil, err
 	}
 	llc, err := c.Find(LLC)
@@ -101,13 +103,13 @@ func (c *Compilation) GenerateCode(args []string, llir []byte) ([]byte, error) {
 		return nil, err
 	}
 	if !res.OK() {
-		return nil, c.llcError(cmd, res)
+		return nil, llcError(c, cmd, res)
 	}
 	return res.Stdout, nil
 }
 
 // CheckTriple refuses LLVM IR that says that it is for other targets.
-func (c *Compilation) CheckTriple(llir []byte) error {
+func CheckTriple(c *backend.Compilation, target lower.Target, llir []byte) error {
 	const key = "target triple"
 	line := 0
 	for text := range bytes.Lines(llir) {
@@ -121,7 +123,7 @@ func (c *Compilation) CheckTriple(llir []byte) error {
 			continue
 		}
 		of, _, _ := strings.Cut(string(quoted), `"`)
-		want := c.Plan.Lowering.Triple()
+		want := target.Triple()
 		if machine, _, _ := strings.Cut(want, "-"); of != machine && !strings.HasPrefix(of, machine+"-") {
 			return &sdk.Diagnostic{
 				File: c.File, Line: line, Column: len(text) - len(quoted), SourceLine: strings.TrimRight(string(text), "\r\n"),
@@ -135,28 +137,28 @@ func (c *Compilation) CheckTriple(llir []byte) error {
 
 // llcError explains a failure of llc. LLVM IR that the user gave may be wrong;
 // when it is ours, it is our mistake.
-func (c *Compilation) llcError(cmd sdk.Command, res *sdk.Result) error {
+func llcError(c *backend.Compilation, cmd sdk.Command, res *sdk.Result) error {
 	said := strings.TrimSpace(string(res.Stderr))
 	if said == "" {
 		said = res.Status()
 	}
 	// The lowering checks inline assembly; what LLVM finds beyond that is in the
 	// user's text all the same.
-	if !c.belowMLIR() && SaysAny(said, []string{"inline asm", "constraint"}) {
-		d := &sdk.Diagnostic{Message: "kernel " + c.Meta.Name + ": llc: " + FirstLines(said, 10), Help: "this is about the text or the constraints of its inline assembly"}
+	if !c.BelowMLIR() && backend.SaysAny(said, []string{"inline asm", "constraint"}) {
+		d := &sdk.Diagnostic{Message: "kernel " + c.Meta.Name + ": llc: " + backend.FirstLines(said, 10), Help: "this is about the text or the constraints of its inline assembly"}
 		d.File, d.Line, d.Column = c.KernelPlace()
 		return d
 	}
-	if !c.belowMLIR() {
+	if !c.BelowMLIR() {
 		return &sdk.Diagnostic{
 			Kind:    sdk.Bug,
-			Message: "BUG: llc refuses the LLVM IR that the " + c.backend.def.Facts.Name + " backend made (" + res.Status() + ")",
+			Message: "BUG: llc refuses the LLVM IR that the " + c.BackendName() + " backend made (" + res.Status() + ")",
 			Help:    "please report it with the kernel; the command was: " + cmd.String(),
-			Notes:   []sdk.Diagnostic{{Severity: sdk.Note, Message: FirstLines(said, 40)}},
+			Notes:   []sdk.Diagnostic{{Severity: sdk.Note, Message: backend.FirstLines(said, 40)}},
 		}
 	}
 	said, _, _ = strings.Cut(said, "\nPLEASE submit a bug report") // and the stack
-	d := &sdk.Diagnostic{File: c.Request.InputName, Message: "llc: " + FirstLines(said, 10), Help: "the command was: " + cmd.String() + " < " + c.Request.InputName}
+	d := &sdk.Diagnostic{File: c.Request.InputName, Message: "llc: " + backend.FirstLines(said, 10), Help: "the command was: " + cmd.String() + " < " + c.Request.InputName}
 	// "llc: <stdin>:2:1: error: expected type"
 	if _, rest, ok := strings.Cut(said, "<stdin>:"); ok {
 		parts := strings.SplitN(rest, ":", 4)
@@ -170,21 +172,4 @@ func (c *Compilation) llcError(cmd sdk.Command, res *sdk.Result) error {
 		}
 	}
 	return d
-}
-
-// Said is what a tool says of its failure.
-func Said(res *sdk.Result) string {
-	if text := bytes.TrimSpace(res.Stderr); len(text) > 0 {
-		return string(text)
-	}
-	return res.Status()
-}
-
-// FirstLines is the first n lines of text.
-func FirstLines(text string, n int) string {
-	lines := strings.SplitN(text, "\n", n+1)
-	if len(lines) > n {
-		lines[n] = "…"
-	}
-	return strings.Join(lines, "\n")
 }
