@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/work"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
@@ -197,11 +196,8 @@ func SaysAny(text string, words []string) bool {
 // tells.
 func (c *Compilation) KernelPlace() (file string, line, column int) {
 	if c.Module != nil {
-		for op := range c.Module.Body().Ops() {
-			if !op.Is(tt.Func) || tt.AsFunc(op).SymName() != c.Meta.Name {
-				continue
-			}
-			if at := ir.FileLocOf(op.Loc()); at != nil {
+		if kernel := kernelOf(c.Module); kernel != nil {
+			if at := ir.FileLocOf(kernel.Loc()); at != nil {
 				return at.File, at.Line, at.Col + 1
 			}
 		}

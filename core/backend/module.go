@@ -7,7 +7,6 @@ import (
 
 	"github.com/tritonc/tritonc/core/dialect"
 	"github.com/tritonc/tritonc/core/dialect/builtin"
-	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/dialect/ttg"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/ir/text"
@@ -175,17 +174,24 @@ func toHost(err error, reproducer *string) error {
 	return d
 }
 
-// describeModule fills in what the module, of that file, says of its kernel.
-func (c *Compilation) describeModule(file string) error {
-	for op := range c.Module.Body().Ops() {
-		if op.Is(tt.Func) && tt.AsFunc(op).SymVisibility() != "private" {
-			c.Meta.Name = tt.AsFunc(op).SymName()
-			break
+// kernelOf is the first function of a module that is not private, whichever dialect has
+// it at this stage; nil without one.
+func kernelOf(m *ir.Operation) *ir.Operation {
+	for op := range m.Body().Ops() {
+		if op.Def().Has(ir.Symbol) && op.HasAttr("function_type") && !op.IsPrivate() {
+			return op
 		}
 	}
-	if c.Meta.Name == "" {
-		return &sdk.Diagnostic{File: file, Message: "there is no kernel here: no public tt.func", Help: "the file may be cut short"}
+	return nil
+}
+
+// describeModule fills in what the module, of that file, says of its kernel.
+func (c *Compilation) describeModule(file string) error {
+	kernel := kernelOf(c.Module)
+	if kernel == nil {
+		return &sdk.Diagnostic{File: file, Message: "there is no kernel here: no public function", Help: "the file may be cut short"}
 	}
+	c.Meta.Name = kernel.SymbolName()
 	wrong := func(format string, args ...any) error {
 		return &sdk.Diagnostic{File: file, Message: fmt.Sprintf(format, args...)}
 	}
