@@ -178,7 +178,7 @@ func toHost(err error, reproducer *string) error {
 // it at this stage; nil without one.
 func kernelOf(m *ir.Operation) *ir.Operation {
 	for op := range m.Body().Ops() {
-		if op.Def().Has(ir.Symbol) && op.HasAttr("function_type") && !op.IsPrivate() {
+		if op.IsFunction() && !op.IsPrivate() {
 			return op
 		}
 	}

@@ -1,10 +1,11 @@
 package ir
 
-// The attributes of operations with the trait Symbol: the name, and who may refer to
-// it.
+// The attributes of operations with the trait Symbol: the name, who may refer to it,
+// and of functions their type.
 const (
 	symbolName       = "sym_name"
 	symbolVisibility = "sym_visibility"
+	functionType     = "function_type"
 )
 
 // SymbolName is the name of a symbol, "" for an operation that has none.
@@ -12,6 +13,16 @@ func (op *Operation) SymbolName() string { return op.StringAttr(symbolName) }
 
 // IsPrivate reports whether a symbol is one that only its table refers to.
 func (op *Operation) IsPrivate() bool { return op.StringAttr(symbolVisibility) == "private" }
+
+// IsFunction reports whether a symbol is a function, whichever dialect has it.
+func (op *Operation) IsFunction() bool {
+	t, _ := op.Attr(functionType).(*TypeAttr)
+	if t == nil || !op.def.Has(Symbol) {
+		return false
+	}
+	_, ok := t.Type.(*FunctionType)
+	return ok
+}
 
 // namedSymbol is a name in an operation whose first block holds symbols.
 type namedSymbol struct {
