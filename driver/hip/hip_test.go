@@ -15,33 +15,21 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tritonc/tritonc/driver/native"
 	"github.com/tritonc/tritonc/internal/hipstandin"
+	"github.com/tritonc/tritonc/internal/standin"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
 
-// standin has the driver use the stand-in for HIP's library, and returns where that keeps
-// its log.
-func standin(t *testing.T) string {
+// hip has the driver use the stand-in for HIP's library, and returns its log.
+func hip(t *testing.T) standin.Log {
 	t.Helper()
 	rocm, missing := hipstandin.Library(t)
 	if missing != "" {
 		t.Skip(missing)
 	}
-	log := filepath.Join(t.TempDir(), "log")
 	t.Setenv("ROCM_PATH", rocm)
-	t.Setenv("STANDIN_LOG", log)
-	return log
-}
-
-// logged is what the stand-in wrote since the last time.
-func logged(t *testing.T, log string) string {
-	t.Helper()
-	text, err := os.ReadFile(log)
-	if err != nil && !os.IsNotExist(err) {
-		t.Fatal(err)
-	}
-	os.Remove(log)
-	return string(text)
+	return standin.NewLog(t)
 }
 
 // pack appends a value in MessagePack.
@@ -101,31 +89,12 @@ func codeObject(arch, name string, shared int, sizes ...int) []byte {
 
 var one = [3]int{1, 1, 1}
 
-func open(t *testing.T, target sdk.Target) *session {
+func open(t *testing.T, target sdk.Target) *native.Session {
 	t.Helper()
-	d := &Driver{}
-	s, err := d.Open(t.Context(), 0, target)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return s.(*session)
+	return standin.Open(t, New(), target).(*native.Session)
 }
 
-func alloc(t *testing.T, s *session, name string, size int64) sdk.DeviceBuffer {
-	t.Helper()
-	b, err := s.Alloc(t.Context(), name, size)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
-}
-
-func load(t *testing.T, s *session, b sdk.DeviceBinary, sizes ...int) sdk.DeviceKernel {
+func load(t *testing.T, s *native.Session, b sdk.DeviceBinary, sizes ...int) sdk.DeviceKernel {
 	t.Helper()
 	b.Code = codeObject("gfx942", b.Kernel, 0, sizes...)
 	k, err := s.Load(t.Context(), b)
@@ -135,30 +104,10 @@ func load(t *testing.T, s *session, b sdk.DeviceBinary, sizes ...int) sdk.Device
 	return k
 }
 
-func number(v ...byte) sdk.DeviceArg { return sdk.DeviceArg{Scalar: v} }
-
-// wants checks an error's text and help.
-func wants(t *testing.T, err error, texts ...string) {
-	t.Helper()
-	if err == nil {
-		t.Errorf("no error; want %q", texts)
-		return
-	}
-	said := err.Error()
-	if d, ok := errors.AsType[*sdk.Diagnostic](err); ok {
-		said += "\n" + d.Help
-	}
-	for _, text := range texts {
-		if !strings.Contains(said, text) {
-			t.Errorf("%q does not say %q", said, text)
-		}
-	}
-}
-
 func TestDescribe(t *testing.T) {
-	standin(t)
+	hip(t)
 	t.Setenv("STANDIN_DEVICES", "2")
-	facts, err := (&Driver{}).Describe(t.Context())
+	facts, err := New().Describe(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,15 +123,15 @@ func TestDescribe(t *testing.T) {
 }
 
 func TestNoDevice(t *testing.T) {
-	standin(t)
+	hip(t)
 	t.Setenv("STANDIN_DEVICES", "0")
-	_, err := (&Driver{}).Describe(t.Context())
-	wants(t, err, "hipInit: hipErrorNoDevice (no ROCm-capable device is detected)", "/dev/kfd", "render and video")
+	_, err := New().Describe(t.Context())
+	standin.Wants(t, err, "hipInit: hipErrorNoDevice (no ROCm-capable device is detected)", "/dev/kfd", "render and video")
 	t.Setenv("STANDIN_DEVICES", "1")
 	t.Setenv("STANDIN_ARCH", "")
 	t.Setenv("STANDIN_WARP", "-1")
-	_, err = (&Driver{}).Describe(t.Context())
-	wants(t, err, "GPU 0: HIP 6.2 describes it in a way that is not known here")
+	_, err = New().Describe(t.Context())
+	standin.Wants(t, err, "GPU 0: HIP 6.2 describes it in a way that is not known here")
 }
 
 func TestNoLibrary(t *testing.T) {
@@ -194,41 +143,41 @@ func TestNoLibrary(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "lib", "libamdhip64.so.6"), []byte("no library"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, err := (&Driver{}).Describe(t.Context())
+	_, err := New().Describe(t.Context())
 	if err == nil {
 		t.Skip("this machine has HIP's library")
 	}
-	wants(t, err, "HIP's library cannot be opened", filepath.Join(dir, "lib", "libamdhip64.so.7"), "libamdhip64.so.6: file too short", "/opt/rocm/lib/libamdhip64.so", "install AMD's ROCm")
+	standin.Wants(t, err, "HIP's library cannot be opened", filepath.Join(dir, "lib", "libamdhip64.so.7"), "libamdhip64.so.6: file too short", "/opt/rocm/lib/libamdhip64.so", "install AMD's ROCm")
 }
 
 func TestOpen(t *testing.T) {
-	standin(t)
+	hip(t)
 	s := open(t, sdk.Target{Backend: "hip", Arch: "gfx942"})
 	if p := s.Properties(); p.Stage != "hsaco" || p.WarpSize != 64 || p.MaxThreads != 1024 || p.MaxShared != 64<<10 || p.Memory != 1<<30 {
 		t.Errorf("%+v", p)
 	}
-	d := &Driver{}
+	d := New()
 	for _, target := range []sdk.Target{{Backend: "hip", Arch: "gfx90a"}, {Backend: "hip", Arch: "gfx942", WarpSize: 32}, {Backend: "cuda", Arch: "90"}} {
 		_, err := d.Open(t.Context(), 0, target)
-		wants(t, err, "the Stand-in 0 is a gfx942 with warps of 64 and runs no code for "+target.String(), "--target hip:gfx942")
+		standin.Wants(t, err, "the Stand-in 0 is a gfx942 with warps of 64 and runs no code for "+target.String(), "--target hip:gfx942")
 	}
 	_, err := d.Open(t.Context(), 1, sdk.Target{})
-	wants(t, err, "there is no GPU number 1", "from 0 to 0")
+	standin.Wants(t, err, "there is no GPU number 1", "from 0 to 0")
 }
 
 // TestLaunch: a launch has a time, and its arguments are where the kernel looks for them.
 func TestLaunch(t *testing.T) {
-	log := standin(t)
+	log := hip(t)
 	s := open(t, sdk.Target{})
-	x, y, out := alloc(t, s, "x", 8), alloc(t, s, "y", 8), alloc(t, s, "out", 8)
+	x, y, out := standin.Alloc(t, s, "x", 8), standin.Alloc(t, s, "y", 8), standin.Alloc(t, s, "out", 8)
 	for b, text := range map[sdk.DeviceBuffer]string{x: "\x00\x00\x80\x3f\x00\x00\x00\x40", y: "\x00\x00\x80\x3f\x00\x00\x80\x3f"} { // 1, 2; 1, 1
 		if err := b.Write(t.Context(), 0, []byte(text)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	k := load(t, s, sdk.DeviceBinary{Name: "add.hsaco", Kernel: "add", NumWarps: 2, Shared: 300}, 8, 8, 8, 4)
-	logged(t, log)
-	r, err := k.Launch(t.Context(), sdk.DeviceLaunch{Grid: [3]int{3, 2, 1}, Args: []sdk.DeviceArg{{Buffer: x}, {Buffer: y}, {Buffer: out}, number(2, 0, 0, 0)}})
+	log.Read(t)
+	r, err := k.Launch(t.Context(), sdk.DeviceLaunch{Grid: [3]int{3, 2, 1}, Args: []sdk.DeviceArg{{Buffer: x}, {Buffer: y}, {Buffer: out}, standin.Number(2, 0, 0, 0)}})
 	if err != nil || r.Time != 1500*time.Microsecond || r.Fault != nil {
 		t.Fatalf("%+v, %v", r, err)
 	}
@@ -237,96 +186,96 @@ func TestLaunch(t *testing.T) {
 		t.Errorf("%x, %v", got, err)
 	}
 	want := fmt.Sprintf("launch add grid=3,2,1 block=128,1,1 shared=300 params= %016x %016x %016x 00000002 %016x %016x\n", x.Addr(), y.Addr(), out.Addr(), 0, 0)
-	if said := logged(t, log); said != want {
+	if said := log.Read(t); said != want {
 		t.Errorf("got %swant %s", said, want)
 	}
 }
 
 // TestArguments: numbers of each size in a row, pointers, and null pointers.
 func TestArguments(t *testing.T) {
-	log := standin(t)
+	log := hip(t)
 	s := open(t, sdk.Target{})
-	b := alloc(t, s, "b", 1)
+	b := standin.Alloc(t, s, "b", 1)
 	k := load(t, s, sdk.DeviceBinary{Kernel: "k"}, 1, 8, 2, 1, 4, 8, 8)
-	args := []sdk.DeviceArg{number(0xfe), {Buffer: b}, number(0x34, 0x12), number(1), number(4, 3, 2, 1), number(8, 7, 6, 5, 4, 3, 2, 1), {}}
-	logged(t, log)
+	args := []sdk.DeviceArg{standin.Number(0xfe), {Buffer: b}, standin.Number(0x34, 0x12), standin.Number(1), standin.Number(4, 3, 2, 1), standin.Number(8, 7, 6, 5, 4, 3, 2, 1), {}}
+	log.Read(t)
 	if _, err := k.Launch(t.Context(), sdk.DeviceLaunch{Grid: one, Args: args}); err != nil {
 		t.Fatal(err)
 	}
 	want := fmt.Sprintf("block=256,1,1 shared=0 params= fe %016x 1234 01 01020304 0102030405060708 %016x %016x %016x\n", b.Addr(), 0, 0, 0)
-	if said := logged(t, log); !strings.HasSuffix(said, want) {
+	if said := log.Read(t); !strings.HasSuffix(said, want) {
 		t.Errorf("got %swant %s", said, want)
 	}
 	launch := func(args ...sdk.DeviceArg) error {
 		_, err := k.Launch(t.Context(), sdk.DeviceLaunch{Grid: one, Args: args})
 		return err
 	}
-	wants(t, launch(args[:6]...), "kernel k takes 7 arguments, given 6")
+	standin.Wants(t, launch(args[:6]...), "kernel k takes 7 arguments, given 6")
 	wrong := func(i int, a sdk.DeviceArg) error {
 		list := slices.Clone(args)
 		list[i] = a
 		return launch(list...)
 	}
-	wants(t, wrong(0, number(1, 2)), "argument 0 of kernel k: it has 2 bytes, and the parameter 1")
-	wants(t, wrong(2, sdk.DeviceArg{Buffer: b}), "argument 2 of kernel k: it has 8 bytes, and the parameter 2")
-	wants(t, wrong(5, number(make([]byte, 9)...)), "a number has 9 bytes")
-	wants(t, wrong(1, sdk.DeviceArg{Buffer: b, Map: &sdk.DeviceTensorMap{}}), "it is a tensor map, and AMD's GPUs have none")
-	wants(t, wrong(1, sdk.DeviceArg{Buffer: alloc(t, open(t, sdk.Target{}), "c", 1)}), "it is memory of another device")
+	standin.Wants(t, wrong(0, standin.Number(1, 2)), "argument 0 of kernel k: it has 2 bytes, and the parameter 1")
+	standin.Wants(t, wrong(2, sdk.DeviceArg{Buffer: b}), "argument 2 of kernel k: it has 8 bytes, and the parameter 2")
+	standin.Wants(t, wrong(5, standin.Number(make([]byte, 9)...)), "a number has 9 bytes")
+	standin.Wants(t, wrong(1, sdk.DeviceArg{Buffer: b, Map: &sdk.DeviceTensorMap{}}), "it is a tensor map, and AMD's GPUs have none")
+	standin.Wants(t, wrong(1, sdk.DeviceArg{Buffer: standin.Alloc(t, open(t, sdk.Target{}), "c", 1)}), "it is memory of another device")
 	if err := b.Free(); err != nil {
 		t.Fatal(err)
 	}
-	wants(t, launch(args...), "argument 1 of kernel k: memory b was freed")
-	wants(t, b.Free(), "memory b was freed")
-	wants(t, b.Read(t.Context(), 0, make([]byte, 1)), "memory b was freed")
+	standin.Wants(t, launch(args...), "argument 1 of kernel k: memory b was freed")
+	standin.Wants(t, b.Free(), "memory b was freed")
+	standin.Wants(t, b.Read(t.Context(), 0, make([]byte, 1)), "memory b was freed")
 	for grid, text := range map[[3]int]string{
 		{0, 1, 1}:       "grid dimension x is 0: it must be from 1 to 16777215",
 		{1 << 24, 1, 1}: "grid dimension x is 16777216: it must be from 1 to 16777215",
 		{1, 65536, 1}:   "grid dimension y is 65536: it must be from 1 to 65535",
 	} {
 		_, err := k.Launch(t.Context(), sdk.DeviceLaunch{Grid: grid, Args: args})
-		wants(t, err, text)
+		standin.Wants(t, err, text)
 	}
 }
 
 // TestScratch: the kernel's own memory, for all blocks of a grid, and nothing for a
 // profiler.
 func TestScratch(t *testing.T) {
-	log := standin(t)
-	s := open(t, sdk.Target{})
+	log := hip(t)
+	d, err := New().Open(t.Context(), 0, sdk.Target{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := d.(*native.Session)
 	k := load(t, s, sdk.DeviceBinary{Kernel: "k", NumWarps: 1, GlobalScratchSize: 100, GlobalScratchAlign: 8192, Cooperative: true})
-	logged(t, log)
+	log.Read(t)
 	if _, err := k.Launch(t.Context(), sdk.DeviceLaunch{Grid: [3]int{3, 2, 1}}); err != nil {
 		t.Fatal(err)
 	}
-	if s.scratch.size != 600+8191 {
-		t.Errorf("scratch memory of %d bytes", s.scratch.size)
+	if s.Region(scratch).Size != 600+8191 {
+		t.Errorf("scratch memory of %d bytes", s.Region(scratch).Size)
 	}
-	at := (uint64(s.scratch.at) + 8191) / 8192 * 8192
-	if said, want := logged(t, log), fmt.Sprintf("at once: launch k grid=3,2,1 block=64,1,1 shared=0 params= %016x %016x\n", at, 0); said != want {
+	at := (uint64(s.Region(scratch).At) + 8191) / 8192 * 8192
+	if said, want := log.Read(t), fmt.Sprintf("at once: launch k grid=3,2,1 block=64,1,1 shared=0 params= %016x %016x\n", at, 0); said != want {
 		t.Errorf("got %swant %s", said, want)
 	}
 	k = load(t, s, sdk.DeviceBinary{Kernel: "k", NumWarps: 1, GlobalScratchSize: 1 << 60})
-	_, err := k.Launch(t.Context(), sdk.DeviceLaunch{Grid: [3]int{3, 20, 1}})
-	wants(t, err, "the scratch memory of kernel k")
+	_, err = k.Launch(t.Context(), sdk.DeviceLaunch{Grid: [3]int{3, 20, 1}})
+	standin.Wants(t, err, "the scratch memory of kernel k")
 	if err := s.Close(); err != nil {
 		t.Error(err)
 	}
-	if said := logged(t, log); !strings.Contains(said, "free leaves 0 bytes\n") || strings.Count(said, "unload\n") != 2 || !strings.HasSuffix(said, "stream ends\n") {
+	if said := log.Read(t); !strings.Contains(said, "free leaves 0 bytes\n") || strings.Count(said, "unload\n") != 2 || !strings.HasSuffix(said, "stream ends\n") {
 		t.Errorf("at its end: %s", said)
-	}
-	t.Cleanup(func() { s.stream = 0 })
-	if err := s.enter(func() error { return s.lib.explain("a new stream", s.lib.streamCreate(&s.stream, 0)) }); err != nil { // for the test's own Close
-		t.Error(err)
 	}
 }
 
 func TestTime(t *testing.T) {
-	log := standin(t)
+	log := hip(t)
 	s := open(t, sdk.Target{})
 	k := load(t, s, sdk.DeviceBinary{Kernel: "k", NumWarps: 1})
 	measure := func(timing sdk.DeviceTiming) []time.Duration {
 		t.Helper()
-		logged(t, log)
+		log.Read(t)
 		r, err := s.Time(t.Context(), k, sdk.DeviceLaunch{Grid: one}, timing)
 		if err != nil {
 			t.Fatal(err)
@@ -337,18 +286,18 @@ func TestTime(t *testing.T) {
 	if got := measure(sdk.DeviceTiming{Runs: 3, Warmup: 2, Flush: 4096}); !slices.Equal(got, []time.Duration{ms, ms, ms}) {
 		t.Error(got)
 	}
-	said := logged(t, log)
+	said := log.Read(t)
 	if strings.Count(said, "launch k ") != 5 || strings.Count(said, "memset 4096\nlaunch k ") != 3 || strings.Count(said, "memset") != 3 {
 		t.Error(said)
 	}
 	if got := measure(sdk.DeviceTiming{Runs: 3, Flush: 4096, Together: true}); !slices.Equal(got, []time.Duration{ms / 3}) {
 		t.Error(got)
 	}
-	if said := logged(t, log); strings.Count(said, "memset 4096\nlaunch k ") != 3 {
+	if said := log.Read(t); strings.Count(said, "memset 4096\nlaunch k ") != 3 {
 		t.Error(said)
 	}
 	_, err := s.Time(t.Context(), k, sdk.DeviceLaunch{Grid: one}, sdk.DeviceTiming{Runs: 1, Graph: true})
-	wants(t, err, "measures no graphs", "without --graph")
+	standin.Wants(t, err, "measures no graphs", "without --graph")
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := s.Time(ended, k, sdk.DeviceLaunch{Grid: one}, sdk.DeviceTiming{Runs: 1}); !errors.Is(err, context.Canceled) {
@@ -357,7 +306,7 @@ func TestTime(t *testing.T) {
 }
 
 func TestLoad(t *testing.T) {
-	standin(t)
+	hip(t)
 	s := open(t, sdk.Target{})
 	good := codeObject("gfx942:sramecc+", "k", 1000, 8)
 	for _, tt := range []struct {
@@ -377,7 +326,7 @@ func TestLoad(t *testing.T) {
 	} {
 		tt.binary.Name = "k.hsaco"
 		_, err := s.Load(t.Context(), tt.binary)
-		wants(t, err, tt.texts...)
+		standin.Wants(t, err, tt.texts...)
 	}
 	if _, err := s.Load(t.Context(), sdk.DeviceBinary{Code: good, NumWarps: 8, Shared: 64536}); err != nil {
 		t.Error(err)
@@ -385,34 +334,35 @@ func TestLoad(t *testing.T) {
 }
 
 func TestMemory(t *testing.T) {
-	standin(t)
+	hip(t)
 	s := open(t, sdk.Target{})
 	_, err := s.Alloc(t.Context(), "x", 1<<30+1)
-	wants(t, err, "hipErrorOutOfMemory: x needs 1073741825 bytes of the Stand-in 0; 1073741824 are free")
-	if b := alloc(t, s, "empty", 0); b.Write(t.Context(), 0, nil) != nil || b.Addr()%256 != 0 {
+	standin.Wants(t, err, "hipErrorOutOfMemory: x needs 1073741825 bytes of the Stand-in 0; 1073741824 are free")
+	if b := standin.Alloc(t, s, "empty", 0); b.Write(t.Context(), 0, nil) != nil || b.Addr()%256 != 0 {
 		t.Error("memory of no bytes")
 	}
 	t.Setenv("STANDIN_FAIL", "hipMemcpyDtoH=719")
-	wants(t, alloc(t, s, "x", 1).Read(t.Context(), 0, make([]byte, 1)), "copying from x: hipErrorLaunchFailure (unspecified launch failure)")
+	standin.Wants(t, standin.Alloc(t, s, "x", 1).Read(t.Context(), 0, make([]byte, 1)), "copying from x: hipErrorLaunchFailure (unspecified launch failure)")
 	t.Setenv("STANDIN_FAIL", "hipModuleLaunchKernel=1")
 	_, err = load(t, s, sdk.DeviceBinary{Kernel: "k"}).Launch(t.Context(), sdk.DeviceLaunch{Grid: one})
-	wants(t, err, "launching k: hipErrorInvalidValue (invalid argument)")
+	standin.Wants(t, err, "launching k: hipErrorInvalidValue (invalid argument)")
 	t.Setenv("STANDIN_FAIL", "hipModuleLoadData=209")
 	_, err = s.Load(t.Context(), sdk.DeviceBinary{Name: "k.hsaco", Code: codeObject("gfx942", "k", 0)})
-	wants(t, err, "loading k.hsaco: hipErrorNoBinaryForGpu (no kernel image is available for execution on the device)")
+	standin.Wants(t, err, "loading k.hsaco: hipErrorNoBinaryForGpu (no kernel image is available for execution on the device)")
 }
 
 // TestFault: what a kernel does wrong is a part of its result, and the device is lost.
 func TestFault(t *testing.T) {
-	standin(t)
-	s := open(t, sdk.Target{})
-	x := alloc(t, s, "x", 1)
+	hip(t)
+	d := New()
+	s := standin.Open(t, d, sdk.Target{}).(*native.Session)
+	x := standin.Alloc(t, s, "x", 1)
 	k := load(t, s, sdk.DeviceBinary{Kernel: "fault"})
 	r, err := k.Launch(t.Context(), sdk.DeviceLaunch{Grid: one})
 	if err != nil || !r.Lost || len(r.Fault) != 1 {
 		t.Fatalf("%+v, %v", r, err)
 	}
-	wants(t, &r.Fault[0], "kernel fault: hipErrorIllegalAddress (an illegal memory access was encountered)", "--device sim")
+	standin.Wants(t, &r.Fault[0], "kernel fault: hipErrorIllegalAddress (an illegal memory access was encountered)", "--device sim")
 	if _, err := k.Launch(t.Context(), sdk.DeviceLaunch{Grid: one}); !errors.Is(err, sdk.ErrDeviceLost) {
 		t.Error(err)
 	}
@@ -422,7 +372,7 @@ func TestFault(t *testing.T) {
 	if err := x.Free(); err != nil {
 		t.Error(err)
 	}
-	if _, err := s.driver.Open(t.Context(), 0, sdk.Target{}); !errors.Is(err, sdk.ErrDeviceLost) {
+	if _, err := d.Open(t.Context(), 0, sdk.Target{}); !errors.Is(err, sdk.ErrDeviceLost) {
 		t.Error(err)
 	}
 }

@@ -3,8 +3,7 @@
 package hip
 
 import (
-	"context"
-	"errors"
+	"encoding/binary"
 	"fmt"
 	"math"
 	"runtime"
@@ -13,12 +12,14 @@ import (
 	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/driver"
 	"github.com/tritonc/tritonc/driver/image"
+	"github.com/tritonc/tritonc/driver/native"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
 
-// kernel is a function of a loaded code object. It implements sdk.DeviceKernel.
+// kernel is a function of a loaded code object. It implements native.Code.
 type kernel struct {
-	session     *session
+	lib         *library
+	session     *native.Session
 	name        string
 	function    handle
 	threads     uint32 // of a block
@@ -33,38 +34,41 @@ type kernel struct {
 // profiler.
 const scratchParams = 2
 
+// scratch is the region for the kernels' own memory.
+const scratch = "scratch"
+
 // maxThreadsAttribute is HIP_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK.
 const maxThreadsAttribute = 0
 
-// Load implements sdk.Device.
-func (s *session) Load(_ context.Context, b sdk.DeviceBinary) (sdk.DeviceKernel, error) {
+// Load implements native.Library.
+func (l *library) Load(s *native.Session, b *sdk.DeviceBinary) (native.Code, error) {
 	file, err := image.Parse(b.Code)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", b.Name, err)
 	}
-	if file.Arch != s.gpu.target.Arch {
+	if arch := s.Device.Target.Arch; file.Arch != arch {
 		code := "code for " + file.Arch
 		if file.Arch == "" {
 			code = "not a code object"
 		}
-		return nil, sdk.Errorf("%s is %s, and the %s is a %s", b.Name, code, s.gpu.Name, s.gpu.target.Arch).
-			WithHelp("compile for it with --target %s:%s", backend, s.gpu.target.Arch)
+		return nil, sdk.Errorf("%s is %s, and the %s is a %s", b.Name, code, s.Device.Name, arch).
+			WithHelp("compile for it with --target %s:%s", backend, arch)
 	}
 	f, err := file.Kernel(b.Kernel)
 	if err != nil {
 		return nil, sdk.Errorf("%s: %v", b.Name, err)
 	}
 	k := &kernel{
-		session: s, name: f.Name, threads: uint32(s.gpu.WarpSize * b.NumWarps), shared: uint32(b.Shared), params: f.Params,
+		lib: l, session: s, name: f.Name, threads: uint32(s.Device.WarpSize * b.NumWarps), shared: uint32(b.Shared), params: f.Params,
 		cooperative: b.Cooperative, scratch: b.GlobalScratchSize, align: max(b.GlobalScratchAlign, 1),
 	}
 	if b.NumWarps == 0 {
 		k.threads = uint32(f.MaxThreads)
 	}
-	if err := k.check(&b, f); err != nil {
+	if err := k.check(b, f); err != nil {
 		return nil, err
 	}
-	if err := s.enter(func() error { return k.load(&b) }); err != nil {
+	if err := k.load(b); err != nil {
 		return nil, err
 	}
 	return k, nil
@@ -72,7 +76,7 @@ func (s *session) Load(_ context.Context, b sdk.DeviceBinary) (sdk.DeviceKernel,
 
 // check refuses what the device cannot launch.
 func (k *kernel) check(b *sdk.DeviceBinary, f *image.Kernel) error {
-	p := &k.session.gpu.DeviceProperties
+	p := &k.session.Device.DeviceProperties
 	switch {
 	case k.threads == 0:
 		return sdk.Errorf("%s does not say how many threads a block of %s has", b.Name, k.name)
@@ -90,60 +94,35 @@ func (k *kernel) check(b *sdk.DeviceBinary, f *image.Kernel) error {
 	return nil
 }
 
-// load hands the code to HIP. The caller has entered.
+// load hands the code to HIP.
 func (k *kernel) load(b *sdk.DeviceBinary) error {
 	s := k.session
 	var module handle
-	err := s.lib.explain("loading "+b.Name, s.lib.moduleLoadData(&module, unsafe.Pointer(&b.Code[0])))
+	err := s.Explain("loading "+b.Name, k.lib.moduleLoadData(&module, unsafe.Pointer(&b.Code[0])))
 	runtime.KeepAlive(b.Code)
 	if err != nil {
 		return err
 	}
-	s.modules = append(s.modules, module)
-	if err := s.lib.explain("finding "+k.name, s.lib.moduleFunction(&k.function, module, k.name)); err != nil {
+	s.AtClose(func() error { return s.Explain("unloading a kernel", k.lib.moduleUnload(module)) })
+	if err := s.Explain("finding "+k.name, k.lib.moduleFunction(&k.function, module, k.name)); err != nil {
 		return err
 	}
 	var most int32
-	if err := s.lib.explain("asking about "+k.name, s.lib.funcAttribute(&most, maxThreadsAttribute, k.function)); err != nil {
+	if err := s.Explain("asking about "+k.name, k.lib.funcAttribute(&most, maxThreadsAttribute, k.function)); err != nil {
 		return err
 	}
 	if int64(k.threads) > int64(most) {
-		e := &driver.OutOfResources{Kernel: k.name, Device: s.gpu.Name, Resource: driver.Threads, Required: int64(k.threads), Limit: int64(most)}
+		e := &driver.OutOfResources{Kernel: k.name, Device: s.Device.Name, Resource: driver.Threads, Required: int64(k.threads), Limit: int64(most)}
 		return sdk.Errorf("%v", e)
 	}
 	return nil
 }
 
-// Launch implements sdk.DeviceKernel.
-func (k *kernel) Launch(_ context.Context, l sdk.DeviceLaunch) (r sdk.DeviceResult, err error) {
-	p, err := k.prepare(&l)
-	if err != nil {
-		return r, err
-	}
-	s := k.session
-	err = s.enter(func() (err error) {
-		if err := k.reserveScratch(p); err != nil {
-			return err
-		}
-		ev, err := s.events(2)
-		defer func() { err = errors.Join(err, s.destroyEvents(ev)) }()
-		if err != nil {
-			return err
-		}
-		if err := s.around(ev, p.launch); err != nil {
-			return err
-		}
-		if err := s.wait(); err != nil {
-			return err
-		}
-		r.Time, err = s.between(ev)
-		return err
-	})
-	return s.outcome(k, r, err)
-}
+// Name implements native.Code.
+func (k *kernel) Name() string { return k.name }
 
 // packed is a launch with its parameters where HIP looks for them: each has eight bytes,
-// of which HIP takes as many as the parameter has.
+// of which HIP takes as many as the parameter has. It implements native.Launch.
 type packed struct {
 	kernel *kernel
 	grid   [3]uint32 // blocks
@@ -151,8 +130,8 @@ type packed struct {
 	places []unsafe.Pointer
 }
 
-// prepare checks a launch and packs its arguments.
-func (k *kernel) prepare(l *sdk.DeviceLaunch) (*packed, error) {
+// Prepare implements native.Code.
+func (k *kernel) Prepare(l *sdk.DeviceLaunch) (native.Launch, error) {
 	p := &packed{kernel: k, values: make([]uint64, len(k.params)), places: make([]unsafe.Pointer, len(k.params))}
 	most := [3]int{math.MaxInt32, math.MaxUint16, math.MaxUint16}
 	most[0] = min(most[0], math.MaxUint32/int(k.threads)) // HIP counts threads in 32 bits
@@ -178,32 +157,21 @@ func (k *kernel) prepare(l *sdk.DeviceLaunch) (*packed, error) {
 
 // set gives a parameter the value of an argument, or says what is wrong with that.
 func (p *packed) set(i int, a *sdk.DeviceArg) (wrong string) {
-	size := 8
-	switch b, own := a.Buffer.(*buffer); {
-	case a.Map != nil:
-		return "it is a tensor map, and AMD's GPUs have none"
-	case own && b.session == p.kernel.session:
-		if b.freed() {
-			return "memory " + b.name + " was freed"
-		}
-		p.values[i] = b.Addr()
-	case a.Buffer != nil:
-		return "it is memory of another device"
-	case a.Scalar != nil:
-		if size = len(a.Scalar); size > 8 {
-			return "a number has " + diag.Count(size, "byte")
-		}
-		copy(unsafe.Slice((*byte)(unsafe.Pointer(&p.values[i])), 8), a.Scalar)
+	value, size, wrong := p.kernel.session.Argument(a)
+	if wrong != "" {
+		return wrong
 	}
 	if want := p.kernel.params[i].Size; size != want {
 		return fmt.Sprintf("it has %s, and the parameter %d", diag.Count(size, "byte"), want)
 	}
+	p.values[i] = binary.LittleEndian.Uint64(value[:])
 	return ""
 }
 
-// reserveScratch sets the parameter of the kernel's scratch memory; that of a profiler
-// stays null. The caller has entered.
-func (k *kernel) reserveScratch(p *packed) error {
+// Reserve implements native.Launch: it sets the parameter of the kernel's scratch memory;
+// that of a profiler stays null.
+func (p *packed) Reserve() error {
+	k := p.kernel
 	if k.scratch == 0 {
 		return nil
 	}
@@ -214,47 +182,28 @@ func (k *kernel) reserveScratch(p *packed) error {
 		}
 		size *= int64(n)
 	}
-	s := k.session
-	if err := s.reserve(&s.scratch, "the scratch memory of "+k.name, size+k.align-1); err != nil {
+	r := k.session.Region(scratch)
+	if err := r.Reserve("the scratch memory of "+k.name, size+k.align-1); err != nil {
 		return err
 	}
 	align := uint64(k.align)
-	p.values[len(p.values)-scratchParams] = (uint64(s.scratch.at) + align - 1) / align * align
+	p.values[len(p.values)-scratchParams] = (uint64(r.At) + align - 1) / align * align
 	return nil
 }
 
-// launch puts the kernel into the session's stream. The caller has entered.
-func (p *packed) launch() error {
-	k, s := p.kernel, p.kernel.session
+// Ready implements native.Launch.
+func (p *packed) Ready() error { return nil }
+
+// Start implements native.Launch.
+func (p *packed) Start() error {
+	k, stream := p.kernel, p.kernel.session.Stream
 	places := unsafe.Pointer(&p.places[0])
 	var code status
 	if k.cooperative {
-		code = s.lib.launchAtOnce(k.function, p.grid[0], p.grid[1], p.grid[2], k.threads, 1, 1, k.shared, s.stream, places)
+		code = k.lib.launchAtOnce(k.function, p.grid[0], p.grid[1], p.grid[2], k.threads, 1, 1, k.shared, stream, places)
 	} else {
-		code = s.lib.launch(k.function, p.grid[0], p.grid[1], p.grid[2], k.threads, 1, 1, k.shared, s.stream, places, nil)
+		code = k.lib.launch(k.function, p.grid[0], p.grid[1], p.grid[2], k.threads, 1, 1, k.shared, stream, places, nil)
 	}
 	runtime.KeepAlive(p)
-	return s.lib.explain("launching "+k.name, code)
-}
-
-// faultError is what HIP says of a kernel that began to run.
-type faultError struct{ libraryError }
-
-// wait waits for the stream. Whatever HIP says then is the kernel's fault.
-func (s *session) wait() error {
-	if code := s.lib.streamSync(s.stream); code != success {
-		s.driver.lost.Store(true)
-		return &faultError{libraryError{"waiting for the kernel", code, s.lib.codeText(code)}}
-	}
-	return nil
-}
-
-// outcome makes a kernel's fault a part of the result.
-func (s *session) outcome(k *kernel, r sdk.DeviceResult, err error) (sdk.DeviceResult, error) {
-	if fault, ok := errors.AsType[*faultError](err); ok {
-		d := sdk.Errorf("kernel %s: %s", k.name, fault.text).
-			WithHelp("--device sim runs the kernel on a simulated GPU, which says where in the source this happens")
-		return sdk.DeviceResult{Fault: []sdk.Diagnostic{*d}, Lost: true}, nil
-	}
-	return r, err
+	return k.session.Explain("launching "+k.name, code)
 }

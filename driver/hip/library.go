@@ -6,19 +6,17 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
+	"time"
 	"unsafe"
 
-	"github.com/ebitengine/purego"
-
-	sdk "github.com/tritonc/tritonc/plugin-sdk"
+	"github.com/tritonc/tritonc/driver/native"
 )
 
 // handle is one of HIP's: a device pointer, a module, a function, a stream or an event.
-type handle = uintptr
+type handle = native.Handle
 
 // status is a hipError_t.
-type status int32
+type status = native.Status
 
 // library is HIP's functions, by their names without "hip".
 type library struct {
@@ -50,9 +48,9 @@ type library struct {
 	eventDestroy   func(handle) status
 }
 
-// symbols are the names of the functions. hipGetDevicePropertiesR0600 is what
+// functions are the library's, by name. hipGetDevicePropertiesR0600 is what
 // hipGetDeviceProperties has meant since ROCm 6; before, its struct was another.
-func (l *library) symbols() map[string]any {
+func (l *library) functions() map[string]any {
 	return map[string]any{
 		"hipInit":                          &l.initialize,
 		"hipDriverGetVersion":              &l.driverVersion,
@@ -86,78 +84,118 @@ func (l *library) symbols() map[string]any {
 // places are where the library is looked for: in the folder that the user names, where the
 // system's loader looks, LD_LIBRARY_PATH among others, and where ROCm installs it.
 func places() []string {
-	var list []string
-	in := func(root string) {
-		for _, name := range []string{"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so"} {
-			list = append(list, filepath.Join(root, name))
-		}
-	}
+	var folders []string
 	if root := os.Getenv("ROCM_PATH"); root != "" {
-		in(filepath.Join(root, "lib"))
+		folders = append(folders, filepath.Join(root, "lib"))
 	}
-	in("")
-	in("/opt/rocm/lib")
-	return list
+	return native.Files(append(folders, "", "/opt/rocm/lib"), "libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so")
 }
 
 // openLibrary finds HIP's library and makes it ready.
-func openLibrary() (*library, error) {
-	var said []string
-	for _, path := range places() {
-		lib, err := purego.Dlopen(path, purego.RTLD_NOW|purego.RTLD_LOCAL)
-		if err != nil {
-			said = append(said, err.Error())
-			continue
-		}
-		l := &library{}
-		for name, f := range l.symbols() {
-			address, err := purego.Dlsym(lib, name)
-			if err != nil {
-				return nil, fmt.Errorf("%s has no function %s: ROCm 6 or later is needed", path, name)
-			}
-			purego.RegisterFunc(f, address)
-		}
-		return l, l.explain("HIP cannot be used: hipInit", l.initialize(0))
+func openLibrary() (native.Library, error) {
+	l := &library{}
+	link := native.Link{
+		Name: "HIP's library", Places: places(), Functions: l.functions(), Needed: "ROCm 6 or later",
+		Help: "install AMD's ROCm, 6 or later (https://rocm.docs.amd.com), or name its folder with ROCM_PATH",
 	}
-	return nil, (&sdk.Diagnostic{
-		Kind: sdk.Environment, Message: "HIP's library cannot be opened:\n    " + strings.Join(said, "\n    "),
-	}).WithHelp("install AMD's ROCm, 6 or later (https://rocm.docs.amd.com), or name its folder with ROCM_PATH")
+	if err := link.Open(); err != nil {
+		return nil, err
+	}
+	return l, native.Explain(l, "HIP cannot be used: hipInit", l.initialize(0))
 }
 
 // Results of HIP with a meaning here.
 const (
-	success     status = 0
 	outOfMemory status = 2
 	noDevice    status = 100
 )
 
-// libraryError is what a function of HIP's returned.
-type libraryError struct {
-	what string // failed
-	code status
-	text string
+// Meaning implements native.Library.
+func (l *library) Meaning(code status) (name, text string) {
+	return l.errorName(code), l.errorString(code)
 }
 
-func (e *libraryError) Error() string { return e.what + ": " + e.text }
-
-// explain makes an error of a result, which says what failed.
-func (l *library) explain(what string, code status) error {
-	if code == success {
-		return nil
-	}
-	return &libraryError{what, code, l.codeText(code)}
-}
-
-// codeText names a result and explains it: "hipErrorOutOfMemory (out of memory)".
-func (l *library) codeText(code status) string {
-	return fmt.Sprintf("%s (%s)", l.errorName(code), l.errorString(code))
-}
-
-// version is that of the library, such as "7.1".
-func (l *library) version() string {
-	var v int32
-	if l.driverVersion(&v) != success || v <= 0 {
+// Help implements native.Library: it says what keeps HIP from seeing a GPU that is there.
+func (l *library) Help(code status) string {
+	if code != noDevice {
 		return ""
 	}
-	return fmt.Sprintf("%d.%d", v/10_000_000, v%10_000_000/100_000)
+	return "where there is a GPU, the user must be allowed to open /dev/kfd and /dev/dri/renderD*: the groups render and video"
 }
+
+// OutOfMemory implements native.Library.
+func (l *library) OutOfMemory(code status) bool { return code == outOfMemory }
+
+// Version implements native.Library.
+func (l *library) Version() string {
+	var v int32
+	if l.driverVersion(&v) != native.Success || v <= 0 {
+		return ""
+	}
+	return fmt.Sprintf("HIP %d.%d", v/10_000_000, v%10_000_000/100_000)
+}
+
+// Malloc implements native.Memory. HIP aligns to a page.
+func (l *library) Malloc(size int64) (at handle, code status) {
+	code = l.malloc(&at, uintptr(size))
+	return at, code
+}
+
+// Free implements native.Memory.
+func (l *library) Free(at handle) status { return l.free(at) }
+
+// Left implements native.Memory.
+func (l *library) Left() (int64, status) {
+	var free, total uintptr
+	code := l.memGetInfo(&free, &total)
+	return int64(free), code
+}
+
+// Write implements native.Memory.
+func (l *library) Write(to handle, p []byte) status {
+	return l.memcpyHtoD(to, unsafe.Pointer(&p[0]), uintptr(len(p)))
+}
+
+// Read implements native.Memory.
+func (l *library) Read(from handle, p []byte) status {
+	return l.memcpyDtoH(unsafe.Pointer(&p[0]), from, uintptr(len(p)))
+}
+
+// Clear implements native.Memory.
+func (l *library) Clear(at handle, size int64, stream handle) status {
+	return l.memsetD8Async(at, 0, uintptr(size), stream)
+}
+
+// nonBlocking streams do not wait for those of other sessions: hipStreamNonBlocking.
+const nonBlocking = 1
+
+// NewStream implements native.Streams.
+func (l *library) NewStream() (stream handle, code status) {
+	code = l.streamCreate(&stream, nonBlocking)
+	return stream, code
+}
+
+// Wait implements native.Streams.
+func (l *library) Wait(stream handle) status { return l.streamSync(stream) }
+
+// DestroyStream implements native.Streams.
+func (l *library) DestroyStream(stream handle) status { return l.streamDestroy(stream) }
+
+// NewEvent implements native.Streams.
+func (l *library) NewEvent() (event handle, code status) {
+	code = l.eventCreate(&event)
+	return event, code
+}
+
+// Record implements native.Streams.
+func (l *library) Record(event, stream handle) status { return l.eventRecord(event, stream) }
+
+// Elapsed implements native.Streams.
+func (l *library) Elapsed(begin, end handle) (time.Duration, status) {
+	var ms float32
+	code := l.eventElapsed(&ms, begin, end)
+	return time.Duration(float64(ms) * float64(time.Millisecond)), code
+}
+
+// DestroyEvent implements native.Streams.
+func (l *library) DestroyEvent(event handle) status { return l.eventDestroy(event) }

@@ -1,25 +1,17 @@
 // A stand-in for AMD's libamdhip64.so: the entry points that the driver plugin uses, with
 // memory on the host. It keeps the rules that the real one enforces (a device that was
-// chosen, copies inside one allocation) and writes a line about each launch to the file
-// that STANDIN_LOG names.
+// chosen, copies inside one allocation) and writes a line about each launch to the log.
 //
-//   STANDIN_DEVICES  how many GPUs there are (1)
-//   STANDIN_ARCH     their architecture (gfx942:sramecc+:xnack-)
+//   STANDIN_ARCH     the architecture of the GPUs (gfx942:sramecc+:xnack-)
 //   STANDIN_WARP     the size of their warps (64)
-//   STANDIN_MEMORY   bytes of each (1 GiB)
-//   STANDIN_FAIL     FUNCTION=CODE: what a function returns: "hipMalloc=2"
 //
-// A kernel does what the start of its name says:
+// and standin.h has the other settings. A kernel whose name begins with
 //   add      (float *x, float *y, float *out, int n): out = x + y
 //   fault    makes every later call fail with an illegal address, until hipInit
 //   die      ends the process, as ROCm does when a kernel accesses memory that is not there
-// and others do nothing.
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
+// does that, and others do nothing.
+#define NO_CURRENT 101 // hipErrorInvalidDevice
+#include "standin.h"
 
 typedef int hipError_t;
 typedef struct module *hipModule_t;
@@ -40,45 +32,15 @@ static const struct { int code; const char *name, *text; } errors[] = {
 	{719, "hipErrorLaunchFailure", "unspecified launch failure"},
 };
 
-static long setting(const char *name, long otherwise) {
-	const char *s = getenv(name);
-	return s && *s ? atol(s) : otherwise;
-}
-
 static const char *arch(void) {
 	const char *s = getenv("STANDIN_ARCH");
 	return s && *s ? s : "gfx942:sramecc+:xnack-";
 }
 
-static hipError_t sticky;         // after a fault
-static hipError_t coming;         // of a kernel that runs
-static __thread int current = -1; // device of this thread
-
-// check begins every entry point but the first ones.
-static hipError_t check(const char *function, int needs_device) {
-	const char *fail = getenv("STANDIN_FAIL");
-	size_t n = strlen(function);
-	if (fail && !strncmp(fail, function, n) && fail[n] == '=') return atoi(fail + n + 1);
-	if (sticky) return sticky;
-	return needs_device && current < 0 ? 101 : 0;
-}
-#define CHECK(needs_device) do { hipError_t e = check(__func__, needs_device); if (e) return e; } while (0)
-
-__attribute__((format(printf, 1, 2))) static void note(const char *format, ...) {
-	const char *path = getenv("STANDIN_LOG");
-	FILE *f = path ? fopen(path, "a") : NULL;
-	if (!f) return;
-	va_list args;
-	va_start(args, format);
-	vfprintf(f, format, args);
-	va_end(args);
-	fclose(f);
-}
-
 hipError_t hipInit(unsigned flags) {
 	sticky = coming = 0;
 	CHECK(0);
-	return setting("STANDIN_DEVICES", 1) ? 0 : 100;
+	return devices() ? 0 : 100;
 }
 hipError_t hipDriverGetVersion(int *v) { *v = 60200042; return 0; }
 const char *hipGetErrorName(hipError_t e) {
@@ -93,10 +55,10 @@ const char *hipGetErrorString(hipError_t e) {
 }
 
 // Devices.
-hipError_t hipGetDeviceCount(int *n) { CHECK(0); *n = setting("STANDIN_DEVICES", 1); return 0; }
+hipError_t hipGetDeviceCount(int *n) { CHECK(0); *n = devices(); return 0; }
 hipError_t hipSetDevice(int d) {
 	CHECK(0);
-	if (d < 0 || d >= setting("STANDIN_DEVICES", 1)) return 101;
+	if (d < 0 || d >= devices()) return 101;
 	current = d;
 	return 0;
 }
@@ -122,7 +84,7 @@ hipError_t hipGetDevicePropertiesR0600(struct properties *p, int d) {
 	memset(p, 0xEE, sizeof *p);
 	snprintf(p->name, sizeof p->name, "Stand-in %d", d);
 	snprintf(p->arch_name, sizeof p->arch_name, "%s", arch());
-	p->total_memory = setting("STANDIN_MEMORY", 1 << 30);
+	p->total_memory = memory();
 	p->shared_per_block = 64 << 10;
 	p->warp_size = setting("STANDIN_WARP", 64);
 	p->threads_per_block = 1024;
@@ -130,45 +92,18 @@ hipError_t hipGetDevicePropertiesR0600(struct properties *p, int d) {
 	return 0;
 }
 
-// Memory: a list of what is allocated.
-static struct block { struct block *next; char *at; size_t size; } *blocks;
-static size_t used;
-
-static int inside(const char *p, size_t n) {
-	for (struct block *b = blocks; b; b = b->next)
-		if (p >= b->at && p + n <= b->at + b->size) return 1;
-	return 0;
-}
+// Memory.
 hipError_t hipMalloc(void **p, size_t n) {
 	CHECK(1);
-	if (used + n > (size_t)setting("STANDIN_MEMORY", 1 << 30)) return 2;
-	struct block *b = malloc(sizeof *b);
-	b->at = aligned_alloc(4096, (n + 4095) / 4096 * 4096);
-	memset(b->at, 0x11, n);
-	b->size = n;
-	b->next = blocks;
-	blocks = b;
-	used += n;
-	*p = b->at;
-	return 0;
+	return (*p = take(n)) ? 0 : 2;
 }
 hipError_t hipFree(void *p) {
 	CHECK(1);
-	for (struct block **b = &blocks; *b; b = &(*b)->next)
-		if ((*b)->at == p) {
-			struct block *gone = *b;
-			*b = gone->next;
-			used -= gone->size;
-			free(gone->at);
-			free(gone);
-			note("free leaves %zu bytes\n", used);
-			return 0;
-		}
-	return 1;
+	return give(p) ? 0 : 1;
 }
 hipError_t hipMemGetInfo(size_t *left, size_t *total) {
 	CHECK(1);
-	*total = setting("STANDIN_MEMORY", 1 << 30);
+	*total = memory();
 	*left = *total - used;
 	return 0;
 }
@@ -185,12 +120,10 @@ hipError_t hipMemcpyDtoH(void *to, const void *from, size_t n) {
 	return 0;
 }
 
-// Streams run what they are given at once.
-struct stream { int device; };
+// Streams and events.
 hipError_t hipStreamCreateWithFlags(hipStream_t *s, unsigned flags) {
 	CHECK(1);
-	*s = malloc(sizeof **s);
-	(*s)->device = current;
+	*s = new_stream();
 	note("stream of device %d, flags %u\n", current, flags);
 	return 0;
 }
@@ -208,15 +141,12 @@ hipError_t hipMemsetD8Async(void *to, unsigned char v, size_t n, hipStream_t s) 
 	return 0;
 }
 
-// Events lie 1.5 ms apart, in the order in which they were recorded.
-struct event { int recorded; };
-static int recorded;
 hipError_t hipEventCreate(hipEvent_t *e) { CHECK(1); *e = calloc(1, sizeof **e); return 0; }
-hipError_t hipEventRecord(hipEvent_t e, hipStream_t s) { CHECK(1); e->recorded = ++recorded; return s ? 0 : 400; }
+hipError_t hipEventRecord(hipEvent_t e, hipStream_t s) { CHECK(1); record(e); return s ? 0 : 400; }
 hipError_t hipEventElapsedTime(float *ms, hipEvent_t a, hipEvent_t b) {
 	CHECK(1);
 	if (!a->recorded || !b->recorded) return 400;
-	*ms = 1.5f * (b->recorded - a->recorded);
+	*ms = between(a, b);
 	return 0;
 }
 hipError_t hipEventDestroy(hipEvent_t e) { CHECK(1); free(e); return 0; }
@@ -294,17 +224,7 @@ hipError_t hipModuleLaunchKernel(hipFunction_t f, unsigned gx, unsigned gy, unsi
 		for (int b = f->m->sizes[i] - 1; b >= 0; b--) note("%02x", ((unsigned char *)params[i])[b]);
 	}
 	note("\n");
-	if (!strncmp(f->name, "add", 3)) {
-		const float *x = *(float **)params[0], *y = *(float **)params[1];
-		float *out = *(float **)params[2];
-		for (int i = 0, n = *(int *)params[3]; i < n; i++) out[i] = x[i] + y[i];
-	} else if (!strncmp(f->name, "fault", 5)) {
-		fprintf(stderr, "the stand-in takes note of a fault\n");
-		coming = 700; // it shows when the stream is waited for
-	} else if (!strncmp(f->name, "die", 3)) {
-		fprintf(stderr, "Memory access fault by GPU node-1 on address 0x0. Reason: Unknown.\n");
-		_exit(134);
-	}
+	if (does(f->name, 700)) add(*(float **)params[0], *(float **)params[1], *(float **)params[2], *(int *)params[3]);
 	return 0;
 }
 hipError_t hipModuleLaunchCooperativeKernel(hipFunction_t f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,

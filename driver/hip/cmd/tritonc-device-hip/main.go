@@ -9,4 +9,4 @@ import (
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
 
-func main() { sdk.ServeDriver(&hip.Driver{}) }
+func main() { sdk.ServeDriver(hip.New()) }
