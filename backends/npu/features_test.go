@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"testing"
 )
 
@@ -187,7 +188,7 @@ func TestAtomics(t *testing.T) {
 	artifact := own(t, "atomics", "*fp32, *i32, *fp32, *fp32, *i32, *i32, i32, B=16")
 	n := 17 + r.IntN(15)
 	x, at := random(t, r, "f32", 32), integers(r, 32, 5)
-	sum, largest := &array{elem: "f32", data: make([]float64, 5), out: true}, &array{elem: "i32", data: make([]float64, 5), out: true}
+	sum, largest := &array{elem: "f32", data: make([]float64, 5), out: true}, &array{elem: "f32", data: make([]float64, 5), out: true}
 	lock, old := &array{elem: "i32", data: make([]float64, 2), out: true}, blank("i32", 2)
 	run(t, "atomics", artifact, [3]int{2, 1, 1}, x, at, sum, largest, lock, old, i32(n))
 	sums, larges := make([]float64, 5), make([]float64, 5)
@@ -196,13 +197,35 @@ func TestAtomics(t *testing.T) {
 		sums[k] += x.data[i]
 		larges[k] = max(larges[k], x.data[i])
 	}
-	for i, bits := range largest.data { // the kernel accesses them as integers, too
-		largest.data[i] = float64(math.Float32frombits(uint32(int32(bits))))
-	}
 	near(t, "sum", sum.data, sums, 1e-5)
 	near(t, "max", largest.data, larges, 0)
 	near(t, "lock", lock.data, []float64{2, 1}, 0)
 	near(t, "old", old.data, []float64{0, 1}, 0)
+}
+
+// TestExtremes: atomic maxima and minima of floats give what was there before, and leave
+// what a mask leaves out.
+func TestExtremes(t *testing.T) {
+	r := newRand(t)
+	artifact := own(t, "extremes", "*fp32, *fp32, *fp32, *fp32, *fp32, i32, B=16")
+	n := 17 + r.IntN(15)
+	x, largest, before, least, last := random(t, r, "f32", 32), random(t, r, "f32", 16), blank("f32", 32), random(t, r, "f32", 1), blank("f32", 2)
+	largest.out, least.out = true, true
+	wantLargest, wantBefore := slices.Clone(largest.data), slices.Clone(before.data)
+	wantLeast, wantLast := slices.Clone(least.data), make([]float64, 2)
+	run(t, "extremes", artifact, [3]int{2, 1, 1}, x, largest, before, least, last, i32(n))
+	for i := range n {
+		wantBefore[i] = wantLargest[i%16]
+		wantLargest[i%16] = max(wantLargest[i%16], x.data[i])
+	}
+	for p := range 2 {
+		wantLast[p] = wantLeast[0]
+		wantLeast[0] = min(wantLeast[0], x.data[16*p])
+	}
+	near(t, "largest", largest.data, wantLargest, 0)
+	near(t, "before", before.data, wantBefore, 0)
+	near(t, "least", least.data, wantLeast, 0)
+	near(t, "last", last.data, wantLast, 0)
 }
 
 func TestShapes(t *testing.T) {

@@ -226,17 +226,13 @@ func TestRowMin(t *testing.T) {
 			x.data[i] = math.Abs(x.data[i])
 		}
 	}
-	out := &array{elem: "i32", data: make([]float64, m), out: true} // accessed as integers, too
-	for i := range out.data {
-		out.data[i] = float64(int32(math.Float32bits(float32(math.Inf(1)))))
-	}
+	out := &array{elem: "f32", data: filled(m, math.Inf(1)), out: true}
 	run(t, "row_min_split", artifact, [3]int{3, 1, 1}, x, out, i32(m), i32(n), i32(stride))
 	want := filled(m, math.Inf(1))
 	for i := range m {
 		for k := range n {
 			want[i] = min(want[i], x.data[i*stride+k])
 		}
-		out.data[i] = float64(math.Float32frombits(uint32(int32(out.data[i]))))
 	}
 	near(t, "out", out.data, want, 0)
 }

@@ -7,7 +7,7 @@
 //	mask.go        masks that are ranges of indices
 //	to_linalg.go   the pass, functions, and what becomes of each operation
 //	memory.go      loads and stores: blocks, or element by element
-//	atomic.go      atomic operations
+//	atomic.go      atomic operations; extreme.go maxima and minima of floats
 //	combine.go     reductions, scans and other operations with a region
 //	shape.go       changes of shape
 //	control.go     loops and conditionals

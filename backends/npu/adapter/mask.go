@@ -46,6 +46,15 @@ func (m *ranges) whole() bool {
 	return len(m.when) == 0
 }
 
+// rangesOf is what a mask says, which may be nil, on a tensor of that shape; nil for one
+// that says something else.
+func (a *analysis) rangesOf(mask *ir.Value, shape []int64) *ranges {
+	if mask == nil {
+		return everywhere(len(shape))
+	}
+	return a.ranges(mask)
+}
+
 // ranges is what a mask says; nil for one that says something else.
 func (a *analysis) ranges(v *ir.Value) *ranges {
 	op := v.Def()

@@ -435,17 +435,17 @@ func (c *converter) extract(v *ir.Value, at []*ir.Value) *ir.Value {
 
 // forEach makes loops over all indices, which carry values. It returns the last ones.
 func (c *converter) forEach(shape []int64, carried []*ir.Value, body func(at, carried []*ir.Value) []*ir.Value) []*ir.Value {
-	return c.forEachAt(nil, shape, carried, body)
+	return c.forEachAt(nil, linalg.Nums(shape...), carried, body)
 }
 
-func (c *converter) forEachAt(at []*ir.Value, shape []int64, carried []*ir.Value, body func(at, carried []*ir.Value) []*ir.Value) []*ir.Value {
-	if len(shape) == 0 {
+func (c *converter) forEachAt(at []*ir.Value, sizes []linalg.Slot, carried []*ir.Value, body func(at, carried []*ir.Value) []*ir.Value) []*ir.Value {
+	if len(sizes) == 0 {
 		return body(at, carried)
 	}
-	op := scf.NewFor(c.Builder, c.index(0), c.index(shape[0]), c.index(1), carried...)
+	op := scf.NewFor(c.Builder, c.index(0), c.filled(sizes[0]), c.index(1), carried...)
 	p := c.Save()
 	c.SetToEnd(op.Body())
-	next := c.forEachAt(append(slices.Clone(at), scf.InductionVar(op)), shape[1:], scf.IterArgs(op), body)
+	next := c.forEachAt(append(slices.Clone(at), scf.InductionVar(op)), sizes[1:], scf.IterArgs(op), body)
 	scf.NewYield(c.Builder, next...)
 	c.Restore(p)
 	return op.Results()

@@ -46,6 +46,8 @@ type converter struct {
 	values map[*ir.Value]*ir.Value
 	// bases are the bases of carried values with a form, of type index.
 	bases map[*ir.Value]*ir.Value
+	// pairs are the atomic maxima and minima of floats.
+	pairs map[*ir.Operation]*extreme
 	// sizes of the grid, and where in it the program is.
 	sizes, ids []*ir.Value
 }
@@ -81,6 +83,7 @@ func convertFunction(r *pass.Run, old *ir.Operation) (err error) {
 		c.refuse(old, "a return in a condition makes such", "a function of several blocks has no form for NPUs yet")
 	}
 	c.a = analyze(old)
+	c.pairs = extremes(old)
 	c.function(old)
 	return nil
 }
@@ -148,7 +151,7 @@ func (c *converter) elementType(f *ir.Operation, root *ir.Value, pointee ir.Type
 		return pointee
 	}
 	ir.Walk(f, func(op *ir.Operation) ir.WalkResult {
-		if (op.Is(tt.AtomicCAS) || op.Is(tt.AtomicRMW) && !ir.IsFloat(ir.ElemOf(op.OneResult().Type()))) && c.a.rootOf(accessed(op)) == root {
+		if (op.Is(tt.AtomicCAS) || op.Is(tt.AtomicRMW) && c.pairs[op] == nil && !ir.IsFloat(ir.ElemOf(op.OneResult().Type()))) && c.a.rootOf(accessed(op)) == root {
 			pointee = c.Context().Int(ir.BitWidth(pointee))
 			return ir.Stop
 		}

@@ -80,6 +80,17 @@ def atomics(x_ptr, at_ptr, sum_ptr, max_ptr, lock_ptr, old_ptr, n, B: tl.constex
 
 
 @triton.jit
+def extremes(x_ptr, max_ptr, before_ptr, min_ptr, last_ptr, n, B: tl.constexpr):
+    p = tl.program_id(0)
+    i = p * B + tl.arange(0, B)
+    m = i < n
+    x = tl.load(x_ptr + i, mask=m, other=0.0)
+    before = tl.atomic_max(max_ptr + tl.arange(0, B), x, mask=m)
+    tl.store(before_ptr + i, before, mask=m)
+    tl.store(last_ptr + p, tl.atomic_min(min_ptr, tl.load(x_ptr + p * B)))
+
+
+@triton.jit
 def shapes(x_ptr, out_ptr, bins_ptr, M: tl.constexpr, N: tl.constexpr):
     at = tl.arange(0, M)[:, None] * N + tl.arange(0, N)[None, :]
     x = tl.load(x_ptr + at)
