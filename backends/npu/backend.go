@@ -112,7 +112,7 @@ func plan(c *chip.Chip, o options) *backend.Plan {
 			{Name: stageTTIR, Doc: "Triton IR, inlined and simplified", Needs: facts.TTIR, Passes: ttirRows()},
 			{
 				Name: stageTTAdapter, Doc: "MLIR: memory copied in blocks, computations on tensors (linalg)",
-				Needs: facts.SimpleTTIR, Passes: adapterRows(), Run: func(c *backend.Compilation) error {
+				Needs: facts.SimpleTTIR, Passes: adapterRows(), MLIR: o.MLIR, Run: func(c *backend.Compilation) error {
 					one := 1 // as triton-ascend says: UB is not a launch's to give
 					c.Meta.Shared = &one
 					return c.RunPasses(adapterRows(), c.Plan.Facts)

@@ -35,12 +35,14 @@ var optionSpecs = []sdk.OptionSpec{
 	{Name: "default_dot_input_precision", Type: sdk.String, Default: `"ieee"`, Doc: "the input_precision of f32 dots without one", Choices: dotPrecisions},
 	{Name: "allowed_dot_input_precisions", Type: sdk.StringList, Default: `["ieee","hf32"]`, Doc: "values that dot's input_precision may have", Choices: dotPrecisions},
 	{Name: "max_num_imprecise_acc_default", Type: sdk.Int, Default: "0", Doc: "how many products an fp8 dot may accumulate at low precision; no effect here"},
+	{Name: "mlir", Type: sdk.Int, Default: "22", Doc: "version of MLIR whose syntax the stage ttadapter has: 22, or 19, that of the vendor's compiler"},
 	{Name: "ir_override", Type: sdk.String, Default: "null", Doc: "file (.ttir) that replaces the result of its stage", CallerOnly: true},
 }
 
 // options are the values of optionSpecs that stages look at.
 type options struct {
 	NumWarps   int     `json:"num_warps"`
+	MLIR       int     `json:"mlir"`
 	IROverride *string `json:"ir_override"`
 }
 
@@ -97,6 +99,9 @@ func checkOptions(c *chip.Chip, v sdk.Options) sdk.Diagnostics {
 	}
 	if n := number("max_num_imprecise_acc_default"); n < 0 {
 		refuse("max_num_imprecise_acc_default", "%d is negative", n)
+	}
+	if n := number("mlir"); n != 19 && n != 22 {
+		refuse("mlir", "%d is neither 19 nor 22", n)
 	}
 	allowed, _ := v["allowed_dot_input_precisions"].([]string)
 	if p, _ := v["default_dot_input_precision"].(string); !slices.Contains(allowed, p) {

@@ -111,6 +111,9 @@ type Stage struct {
 	// Needs are the facts that the stage needs of the module that it begins with, of
 	// the stage before or of a user's file. Plan.Check holds the rows against them.
 	Needs []*pass.Fact
+	// MLIR is the version of MLIR whose syntax the artifact is printed in, where it is not
+	// Triton's.
+	MLIR int
 	// Passes are the rows of a stage over MLIR, whose artifact is the module.
 	Passes []pass.Row
 	// Tools are rows to show for a stage that runs no passes of ours.

@@ -14,6 +14,7 @@ import (
 	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/input"
 	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/ir/text"
 	"github.com/tritonc/tritonc/core/pass"
 	"github.com/tritonc/tritonc/core/work"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
@@ -80,7 +81,7 @@ func (c *Compilation) set(s *Stage, file string, data []byte, next *Stage) error
 // get is a stage's artifact.
 func (c *Compilation) get(s *Stage) []byte {
 	if s.overMLIR() {
-		return Print(c.Module)
+		return text.Append(nil, c.Module, text.Options{Locations: true, MLIR: s.MLIR})
 	}
 	return c.Artifact
 }

@@ -79,3 +79,37 @@ func TestMemRef(t *testing.T) {
 		}
 	}
 }
+
+// TestMLIR19: what MLIR 19 writes in another way is read in both, and printed as asked.
+func TestMLIR19(t *testing.T) {
+	src, err := os.ReadFile(sample)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := text.ParseFile(dialect.NewContext(), sample, src)
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := string(text.Append(nil, f.Op, text.Options{MLIR: 19}))
+	lines := strings.Split(old, "\n")
+	changed := 0
+	for i, line := range strings.Split(string(src), "\n") {
+		if line == lines[i] {
+			continue
+		}
+		changed++
+		if want, _, _ := strings.Cut(line, " to tensor<"); !strings.Contains(line, "bufferization.to_tensor") || lines[i] != want {
+			t.Errorf("%s\nis printed as\n%s", line, lines[i])
+		}
+	}
+	if changed == 0 {
+		t.Error("nothing is printed in another way")
+	}
+	again, err := text.ParseFile(dialect.NewContext(), sample, []byte(old))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := string(text.Append(nil, again.Op, text.Options{})); got != string(src) {
+		t.Errorf("read again:\n%s", got)
+	}
+}

@@ -1,6 +1,7 @@
 package linalg
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -110,3 +111,54 @@ func elemOf(c *ir.Context, t ir.Type) ir.Type {
 	}
 	return ir.ElemOf(t)
 }
+
+// parseToTensor reads %m [restrict] [writable] : T [to R]. Before MLIR 20 the result's type
+// was not there.
+func parseToTensor(p *text.Parser, s *text.OpState) {
+	c := p.Context()
+	name := p.Operand()
+	for _, word := range toTensorFlags {
+		if p.Opt(word) {
+			s.Add(word, c.Unit())
+		}
+	}
+	p.DictInto(s)
+	p.Expect(":")
+	pos := p.Pos()
+	t := p.Type()
+	s.Operands = []*ir.Value{p.Value(name, t)}
+	if p.Opt("to") {
+		s.Types = []ir.Type{p.Type()}
+		return
+	}
+	m := MemRefOf(c, t)
+	if m == nil {
+		p.FailAt(pos, "expected memory")
+	}
+	shape := slices.Clone(m.Shape)
+	for i, n := range shape {
+		if n == Dynamic {
+			shape[i] = -1 // as core/ir has it
+		}
+	}
+	s.Types = []ir.Type{c.Tensor(shape, m.Elem, nil)}
+}
+
+func printToTensor(w *text.Printer, op *ir.Operation) {
+	w.Str(" ")
+	w.Value(op.OneOperand())
+	for _, word := range toTensorFlags {
+		if op.HasAttr(word) {
+			w.Str(" " + word)
+		}
+	}
+	w.AttrDict(op, toTensorFlags...)
+	w.Str(" : ")
+	w.Type(op.OneOperand().Type())
+	if v := w.MLIR(); v == 0 || v >= 20 {
+		w.Str(" to ")
+		w.Type(op.OneResult().Type())
+	}
+}
+
+var toTensorFlags = []string{"restrict", "writable"}

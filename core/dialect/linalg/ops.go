@@ -212,7 +212,6 @@ var (
 		Operands: []ir.Operand{one("buffer")}, Results: result(),
 		Attrs:   []ir.AttrDef{{Name: "restrict", Kind: ir.AttrUnit, Optional: true}, {Name: "writable", Kind: ir.AttrUnit, Optional: true}},
 		Effects: ir.Effects{Read: true},
-		Asm:     "$buffer (`restrict` $restrict^)? (`writable` $writable^)? attr-dict `:` type($buffer) `to` type($result)",
 	}
 	Materialize = &ir.OpDef{
 		Name: "bufferization.materialize_in_destination", Doc: "a tensor written to memory",
@@ -260,5 +259,6 @@ var (
 	}
 	bufferizationDialect = &ir.Dialect{
 		Name: "bufferization", Doc: "between tensors and memory", Ops: []*ir.OpDef{ToTensor, Materialize},
+		Asm: &text.Dialect{Ops: map[*ir.OpDef]text.OpAsm{ToTensor: {Parse: parseToTensor, Print: printToTensor}}},
 	}
 )

@@ -19,6 +19,9 @@ type Options struct {
 	// unless it is asked for them: what remains are numbers, %arg0 and what
 	// operations call their results, as %true.
 	Unnamed bool
+	// MLIR is the version of MLIR whose syntax operations are printed in, where it
+	// differs; 0 is that of Triton.
+	MLIR int
 }
 
 // Printer writes one operation. Its methods are for the hooks of dialects.
@@ -116,6 +119,9 @@ func AttrString(ctx *ir.Context, a ir.Attribute) string {
 }
 
 // --- small pieces
+
+// MLIR is the version of MLIR whose syntax is wanted, as Options has it.
+func (w *Printer) MLIR() int { return w.opt.MLIR }
 
 // Str writes s as it is.
 func (w *Printer) Str(s string) {
