@@ -151,6 +151,7 @@ func ttirRows() []pass.Row {
 func adapterRows() []pass.Row {
 	return []pass.Row{
 		{Pass: adapter.TritonToLinalg, Why: "an NPU has no pointers in tensors", Needed: true},
+		{Pass: canonicalize, Why: "much of the arithmetic of addresses is on constants"},
 		{Pass: std.CSE, Why: "accesses repeat the arithmetic of their addresses"},
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -288,4 +289,34 @@ func TestStrides(t *testing.T) {
 		want[i] += x.data[i] + x.data[2*i] + x.data[4*i]
 	}
 	near(t, "out", out.data, want, 1e-5)
+}
+
+// TestWraps has remainders and quotients of indices, of negative numbers, too, in blocks
+// that hold several quotients.
+func TestWraps(t *testing.T) {
+	r := newRand(t)
+	const b, c, w, low = 32, 4, 40, 200
+	artifact := own(t, "wraps", fmt.Sprintf("*fp32, *fp32, i32, i32, i32, i32, i32, B=%d, C=%d, W=%d", b, c, w))
+	if strings.Contains(string(artifact), "memref.load") || strings.Contains(string(artifact), "memref.store") {
+		t.Error("remainders are accessed element by element")
+	}
+	for _, start := range []int{0, 3 + r.IntN(30), -1 - r.IntN(30)} {
+		n, by, stride := 1+r.IntN(40), 1+r.IntN(9), 4+r.IntN(3)
+		x, out := random(t, r, "f32", 2*low), blank("f32", 2*b*c+2*w)
+		run(t, "wraps", artifact, [3]int{1, 1, 1}, x, out, i32(low), i32(start), i32(n), i32(by), i32(stride))
+		want := filled(len(out.data), untouched)
+		for i := range b {
+			at := start + i
+			for k := range c {
+				y := 0.5
+				if at < n && k < 3 {
+					y = x.data[low+at%by+at/by*stride+k]
+				}
+				want[i*c+k] = float64(float32(x.data[low+at%n*stride+k]) + float32(y))
+				want[b*c+i*c+k] = float64(float32(x.data[low+at%n*stride+(start+k)%3]) + float32(at%n))
+			}
+			want[2*b*c+(at+b)%w*2] = float64(at)
+		}
+		near(t, fmt.Sprintf("out of start %d, n %d, w %d, stride %d", start, n, by, stride), out.data, want, 0)
+	}
 }

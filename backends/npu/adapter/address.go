@@ -10,16 +10,18 @@ import (
 )
 
 // form is an integer or pointer, or a tensor of such, that is linear in the indices:
-// base + axes[0]*i0 + axes[1]*i1 + …, in elements. A scalar has no axes.
+// base + axes[0]*i0 + axes[1]*i1 + …, in elements, and what remainders and quotients of
+// indices add to it. A scalar has no axes.
 type form struct {
-	root *ir.Value // the kernel's argument that a pointer points into; nil for integers
-	base poly
-	axes []poly
+	root  *ir.Value // the kernel's argument that a pointer points into; nil for integers
+	base  poly
+	axes  []poly
+	wraps []wrap // at most one for each axis
 }
 
 // uniform reports whether all elements are the same.
 func (f *form) uniform() bool {
-	return !slices.ContainsFunc(f.axes, func(p poly) bool { return len(p) > 0 })
+	return len(f.wraps) == 0 && !slices.ContainsFunc(f.axes, func(p poly) bool { return len(p) > 0 })
 }
 
 // analysis finds the forms of a function's values. Values that a loop or conditional
@@ -133,7 +135,7 @@ func (a *analysis) keepsForm(v *ir.Value) bool {
 	if carrier == nil {
 		carrier = v.Block().Parent()
 	}
-	for _, p := range first.axes {
+	for _, p := range first.polys() {
 		for _, t := range p {
 			if slices.ContainsFunc(t.factors, func(f *ir.Value) bool { return within(carrier, f) }) {
 				return false
@@ -142,7 +144,7 @@ func (a *analysis) keepsForm(v *ir.Value) bool {
 	}
 	for _, s := range sources(v) {
 		f := a.of(s)
-		if f == nil || f.root != first.root || !slices.EqualFunc(f.axes, first.axes, equal) {
+		if f == nil || f.root != first.root || !slices.EqualFunc(f.axes, first.axes, equal) || !equalWraps(f.wraps, first.wraps) {
 			return false
 		}
 	}
@@ -179,7 +181,7 @@ func (a *analysis) find(v *ir.Value) *form {
 		if first == nil {
 			return nil
 		}
-		return &form{root: first.root, base: value(v), axes: first.axes}
+		return &form{first.root, value(v), first.axes, first.wraps}
 	}
 	op := v.Def()
 	if op == nil {
@@ -223,13 +225,16 @@ func (a *analysis) computed(op *ir.Operation) *form {
 		if f := a.of(x); ok && n >= 0 && n < 63 && f != nil {
 			return a.product(f, &form{base: number(1 << n), axes: make([]poly, len(f.axes))})
 		}
+	case arith.RemSI, arith.DivSI:
+		x, y, _ := op.Pair()
+		return a.divided(a.of(x), a.of(y), op.Is(arith.DivSI))
 	case arith.ExtSI, arith.IndexCast:
 		if integer(ir.ElemOf(op.OneOperand().Type())) && integer(ir.ElemOf(op.OneResult().Type())) {
 			return unary()
 		}
 	case tt.Splat:
 		if f := unary(); f != nil {
-			return &form{f.root, f.base, make([]poly, len(ir.ShapeOf(op.OneResult().Type())))}
+			return &form{root: f.root, base: f.base, axes: make([]poly, len(ir.ShapeOf(op.OneResult().Type())))}
 		}
 	case tt.Bitcast: // of pointers; their accesses convert elements
 		if from := tt.PointeeOf(op.OneOperand().Type()); from != nil && width(from) == width(tt.PointeeOf(op.OneResult().Type())) {
@@ -239,26 +244,37 @@ func (a *analysis) computed(op *ir.Operation) *form {
 		return &form{base: number(int64(tt.AsMakeRange(op).Start())), axes: []poly{number(1)}}
 	case tt.ExpandDims:
 		if f := unary(); f != nil {
-			return &form{f.root, f.base, slices.Insert(slices.Clone(f.axes), int(tt.AsExpandDims(op).Axis()), nil)}
+			axis := int(tt.AsExpandDims(op).Axis())
+			wraps := moveWraps(f.wraps, func(i int) int {
+				if i >= axis {
+					i++
+				}
+				return i
+			})
+			return &form{f.root, f.base, slices.Insert(slices.Clone(f.axes), axis, nil), wraps}
 		}
 	case tt.Broadcast:
 		if f := unary(); f != nil {
 			from, to := ir.ShapeOf(op.OneOperand().Type()), ir.ShapeOf(op.OneResult().Type())
-			axes := slices.Clone(f.axes)
+			axes, wraps := slices.Clone(f.axes), f.wraps
 			for i := range axes {
 				if from[i] != to[i] {
 					axes[i] = nil
+					if slices.ContainsFunc(wraps, func(w wrap) bool { return w.axis == i }) {
+						return nil // of one index, so that it is a scalar
+					}
 				}
 			}
-			return &form{f.root, f.base, axes}
+			return &form{f.root, f.base, axes, wraps}
 		}
 	case tt.Trans:
 		if f := unary(); f != nil {
+			order := tt.AsTrans(op).Order()
 			axes := make([]poly, len(f.axes))
-			for i, from := range tt.AsTrans(op).Order() {
+			for i, from := range order {
 				axes[i] = f.axes[from]
 			}
-			return &form{f.root, f.base, axes}
+			return &form{f.root, f.base, axes, moveWraps(f.wraps, func(i int) int { return slices.Index(order, int64(i)) })}
 		}
 	}
 	return nil
@@ -271,7 +287,11 @@ func (a *analysis) combine(op *ir.Operation, with func(x, y poly) poly) *form {
 	if x == nil || y == nil || y.root != nil {
 		return nil
 	}
-	out := &form{root: x.root, base: with(x.base, y.base), axes: make([]poly, len(x.axes))}
+	wraps, ok := a.addWraps(x.wraps, y.wraps, with)
+	if !ok {
+		return nil
+	}
+	out := &form{x.root, with(x.base, y.base), make([]poly, len(x.axes)), wraps}
 	for i := range out.axes {
 		out.axes[i] = with(x.axes[i], y.axes[i])
 	}
@@ -289,7 +309,7 @@ func (a *analysis) product(x, y *form) *form {
 	if !y.uniform() {
 		return nil
 	}
-	out := &form{base: a.mul(x.base, y.base), axes: make([]poly, len(x.axes))}
+	out := &form{base: a.mul(x.base, y.base), axes: make([]poly, len(x.axes)), wraps: a.scaleWraps(x.wraps, y.base)}
 	for i := range out.axes {
 		out.axes[i] = a.mul(x.axes[i], y.base)
 	}

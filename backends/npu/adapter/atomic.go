@@ -178,20 +178,20 @@ func (c *converter) atomic(a *access, change changer) *ir.Value {
 // atomicBlock changes a block of memory: the loops' indices are those of the block and of
 // the tensors, so that a machine whose transfers can add needs no loops.
 func (c *converter) atomicBlock(f *form, m *ranges, shape []int64, change changer) {
-	dst := c.blockOf(f, shape)
-	sizes := linalg.Nums(shape...)
-	p := c.part(m, shape)
-	if p != nil {
-		dst, sizes = linalg.NewSubView(c.Builder, dst, p.offsets, p.sizes), p.sizes
-	}
-	c.forEachAt(nil, sizes, nil, func(at, _ []*ir.Value) []*ir.Value {
-		change(dst, at, func(v *ir.Value) *ir.Value {
-			if p == nil {
-				return c.extract(v, at)
-			}
-			return c.extract(v, c.shifted(at, p.offsets))
+	c.pieces(f, c.part(m, shape), shape, func(dst *ir.Value, p *part) {
+		sizes := linalg.Nums(shape...)
+		if p != nil {
+			dst, sizes = linalg.NewSubView(c.Builder, dst, p.offsets, p.sizes), p.sizes
+		}
+		c.forEachAt(nil, sizes, nil, func(at, _ []*ir.Value) []*ir.Value {
+			change(dst, at, func(v *ir.Value) *ir.Value {
+				if p == nil {
+					return c.extract(v, at)
+				}
+				return c.extract(v, c.shifted(at, p.offsets))
+			})
+			return nil
 		})
-		return nil
 	})
 }
 

@@ -4,6 +4,7 @@
 //
 //	poly.go        sums of products of a kernel's scalars
 //	address.go     integers and pointers that are linear in the indices of a tensor
+//	wrap.go         remainders and quotients of indices
 //	mask.go        masks that are ranges of indices
 //	to_linalg.go   the pass, functions, and what becomes of each operation
 //	memory.go      loads and stores: blocks, or element by element

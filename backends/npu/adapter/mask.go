@@ -123,7 +123,7 @@ func (a *analysis) ranges(v *ir.Value) *ranges {
 func (a *analysis) compared(op *ir.Operation, rank int) *ranges {
 	v := arith.AsCmpI(op)
 	x, y, predicate := a.of(v.Lhs()), a.of(v.Rhs()), v.Predicate()
-	if x == nil || y == nil || predicate > arith.SGE {
+	if x == nil || y == nil || predicate > arith.SGE || len(x.wraps)+len(y.wraps) > 0 {
 		return nil
 	}
 	base := a.sub(x.base, y.base) // the comparison is that of base + slope*i with 0

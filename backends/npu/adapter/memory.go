@@ -136,6 +136,9 @@ func (c *converter) linear(f *form, shape []int64) *ir.Value {
 				v = c.binary(arith.AddI, v, c.binary(arith.MulI, c.at(i), s))
 			}
 		}
+		for _, w := range f.wraps {
+			v = c.binary(arith.AddI, v, c.gained(w, c.at(w.axis)))
+		}
 		return arith.Cast(c.Builder, arith.IndexCast, v, i64)
 	})
 }
@@ -223,13 +226,13 @@ func (c *converter) bound(with *ir.OpDef, limits []limit, n int64) linalg.Slot {
 	return out
 }
 
-// blockOf is the memory of pointers that have a form.
-func (c *converter) blockOf(f *form, shape []int64) *ir.Value {
+// blockAt is the memory of pointers that have a form without wraps, with this base.
+func (c *converter) blockAt(f *form, base linalg.Slot, shape []int64) *ir.Value {
 	strides := make([]linalg.Slot, len(shape))
 	for i, p := range f.axes {
 		strides[i] = c.slot(p)
 	}
-	return linalg.NewReinterpretCast(c.Builder, c.value(f.root), c.slot(f.base), shape, strides)
+	return linalg.NewReinterpretCast(c.Builder, c.value(f.root), base, shape, strides)
 }
 
 // scalarOf is the scalar that all elements of a tensor are, made where the builder is; nil
@@ -268,10 +271,8 @@ func (c *converter) load(op *ir.Operation) {
 		c.set(op, c.gather(v, t))
 		return
 	}
-	src := c.blockOf(f, t.Shape)
 	elem := c.stored(f.root)
 	buffer := c.Op(linalg.Alloc, nil, (&linalg.MemRef{Shape: t.Shape, Elem: elem}).Type(c.Context())).OneResult()
-	dst := buffer
 	p := c.part(m, t.Shape)
 	if p != nil {
 		if v.Other() != nil {
@@ -281,9 +282,14 @@ func (c *converter) load(op *ir.Operation) {
 				linalg.NewMaterialize(c.Builder, c.as(c.value(v.Other()), elem), buffer)
 			}
 		}
-		src, dst = linalg.NewSubView(c.Builder, src, p.offsets, p.sizes), linalg.NewSubView(c.Builder, buffer, p.offsets, p.sizes)
 	}
-	c.Op(linalg.Copy, []*ir.Value{src, dst})
+	c.pieces(f, p, t.Shape, func(src *ir.Value, p *part) {
+		dst := buffer
+		if p != nil {
+			src, dst = linalg.NewSubView(c.Builder, src, p.offsets, p.sizes), linalg.NewSubView(c.Builder, buffer, p.offsets, p.sizes)
+		}
+		c.Op(linalg.Copy, []*ir.Value{src, dst})
+	})
 	loaded := c.Create(linalg.ToTensor, ir.State{
 		Operands: []*ir.Value{buffer}, Types: []ir.Type{c.Context().WithElem(t, elem)},
 		Attrs: []ir.NamedAttr{{Name: "restrict", Attr: c.Context().Unit()}, {Name: "writable", Attr: c.Context().Unit()}},
@@ -406,11 +412,13 @@ func (c *converter) store(op *ir.Operation) {
 		c.scatter(v, root, value, t)
 		return
 	}
-	dst := c.blockOf(f, t.Shape)
-	if p := c.part(m, t.Shape); p != nil {
-		value, dst = linalg.NewExtractSlice(c.Builder, value, p.offsets, p.sizes), linalg.NewSubView(c.Builder, dst, p.offsets, p.sizes)
-	}
-	linalg.NewMaterialize(c.Builder, value, dst)
+	c.pieces(f, c.part(m, t.Shape), t.Shape, func(dst *ir.Value, p *part) {
+		part := value
+		if p != nil {
+			part, dst = linalg.NewExtractSlice(c.Builder, value, p.offsets, p.sizes), linalg.NewSubView(c.Builder, dst, p.offsets, p.sizes)
+		}
+		linalg.NewMaterialize(c.Builder, part, dst)
+	})
 }
 
 // scatter stores element by element, in the order of the indices.

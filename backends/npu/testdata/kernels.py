@@ -125,3 +125,17 @@ def strides(x_ptr, out_ptr, n, B: tl.constexpr):
         acc += tl.load(x_ptr + j)
         j = j * 2
     tl.store(out_ptr + tl.arange(0, B), acc)
+
+
+@triton.jit
+def wraps(x_ptr, out_ptr, middle, start, n, w, stride, B: tl.constexpr, C: tl.constexpr, W: tl.constexpr):
+    x_ptr += middle
+    i = start + tl.arange(0, B)
+    c = tl.arange(0, C)
+    p = out_ptr + tl.arange(0, B)[:, None] * C + c[None, :]
+    x = tl.load(x_ptr + (i % n)[:, None] * stride + c[None, :])
+    y = tl.load(x_ptr + (i % w + i // w * stride)[:, None] + c[None, :], mask=(i[:, None] < n) & (c[None, :] < 3), other=0.5)
+    tl.store(p, x + y)
+    z = tl.load(x_ptr + (i[:, None] % n) * stride + (start + c)[None, :] % 3)
+    tl.store(p + B * C, z + (i % n)[:, None])
+    tl.store(out_ptr + 2 * B * C + (i + B) % W * 2, i)
