@@ -14,7 +14,7 @@
 // view that is not there yet, generate first.
 //
 // The tables are those of the packages in core/dialect, of which linalg has several
-// dialects; for a dialect that a backend declares, the declaration. A test holds every
+// dialects, and of backends/npu/npuir; for a dialect that a backend declares, the declaration. A test holds every
 // views_gen.go of the module to its table.
 //
 // It imports the dialects and core/ir.

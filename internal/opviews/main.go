@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/tritonc/tritonc/backends/amd/amdg"
+	"github.com/tritonc/tritonc/backends/npu/npuir"
 	"github.com/tritonc/tritonc/backends/nvidia/nvws"
 	"github.com/tritonc/tritonc/backends/nvidia/tti"
 	"github.com/tritonc/tritonc/backends/nvidia/ttng"
@@ -38,7 +39,7 @@ func tables() []table {
 			list = append(list, table{dialect: d, folder: "core/dialect/" + d.Name})
 		}
 	}
-	list = append(list, table{dialect: mlir, folder: "core/dialect/linalg"})
+	list = append(list, table{dialect: mlir, folder: "core/dialect/linalg"}, table{dialect: npuir.Dialect, folder: "backends/npu/npuir"})
 	return append(list, table{amdg.Dialect(), "backends/amd/amdg", true}, table{nvws.Dialect(), "backends/nvidia/nvws", true}, table{tti.Dialect(), "backends/nvidia/tti", true}, table{ttng.Dialect(), "backends/nvidia/ttng", true})
 }
 

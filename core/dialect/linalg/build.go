@@ -86,7 +86,7 @@ func NewSubView(b *ir.Builder, source *ir.Value, offsets, sizes []Slot) *ir.Valu
 		}
 		offset += o.N * strides[i]
 	}
-	t := &MemRef{Shape: statics(sizes), Elem: m.Elem, Strides: strides, Offset: offset}
+	t := &MemRef{Shape: statics(sizes), Elem: m.Elem, Strides: strides, Offset: offset, Space: m.Space}
 	return slice(b, SubView, []*ir.Value{source}, t.Type(b.Context()), offsets, sizes, ones(len(offsets)))
 }
 

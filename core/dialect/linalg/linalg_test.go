@@ -66,6 +66,7 @@ func TestMemRef(t *testing.T) {
 	c := dialect.NewContext()
 	for _, src := range []string{
 		"memref<f32>", "memref<?xf16>", "memref<4x?xi8>", "memref<64x32xbf16, strided<[?, 1], offset: ?>>", "memref<8xi64, strided<[1], offset: 3>>", "memref<8xi1, strided<[-1]>>",
+		"memref<8xf32, #npuir.space<ub>>", "memref<4x?xf16, strided<[8, 1], offset: ?>, #npuir.space<l1>>",
 	} {
 		typ, err := text.ParseType(c, src)
 		if err != nil {

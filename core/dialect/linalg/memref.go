@@ -13,13 +13,14 @@ import (
 // MLIR's attributes have it.
 const Dynamic = -1 << 63
 
-// MemRef is the type memref<SHAPExELEM, strided<STRIDES, offset: OFFSET>>. The builtin
-// types of core/ir lack it; there it is an opaque one.
+// MemRef is the type memref<SHAPExELEM, strided<STRIDES, offset: OFFSET>, SPACE>. The
+// builtin types of core/ir lack it; there it is an opaque one.
 type MemRef struct {
 	Shape   []int64 // Dynamic where not known
 	Elem    ir.Type
 	Strides []int64 // nil: row by row, without gaps
 	Offset  int64
+	Space   string // the attribute of a memory space, such as #npuir.space<ub>; "" without one
 }
 
 // Type is the type in a context.
@@ -45,6 +46,9 @@ func (m *MemRef) Type(c *ir.Context) ir.Type {
 		}
 		b.WriteString(">")
 	}
+	if m.Space != "" {
+		b.WriteString(", " + m.Space)
+	}
 	b.WriteString(">")
 	return c.OpaqueType("builtin", b.String())
 }
@@ -68,6 +72,9 @@ func MemRefOf(c *ir.Context, t ir.Type) *MemRef {
 	}
 	body = strings.TrimSuffix(body, ">")
 	m := &MemRef{}
+	if before, space, ok := strings.Cut(body, ", #"); ok {
+		body, m.Space = before, "#"+space
+	}
 	body, layout, strided := strings.Cut(body, ", strided<[")
 	for {
 		dim, rest, found := strings.Cut(body, "x")

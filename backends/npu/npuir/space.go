@@ -1,0 +1,100 @@
+package npuir
+
+import (
+	"strings"
+
+	"github.com/tritonc/tritonc/core/dialect/linalg"
+	"github.com/tritonc/tritonc/core/ir"
+)
+
+// Space is a memory. The zero Space is global memory.
+type Space string
+
+// The memories of a core.
+const (
+	Global Space = ""
+	UB     Space = "ub"  // of a vector core
+	L1     Space = "l1"  // of a cube core
+	L0A    Space = "l0a" // the left operand of a matmul
+	L0B    Space = "l0b" // the right one
+	L0C    Space = "l0c" // the result
+)
+
+// Attr is the space in the type of a memref.
+func (s Space) Attr() string {
+	if s == Global {
+		return ""
+	}
+	return "#npuir.space<" + string(s) + ">"
+}
+
+// SpaceOf returns the space of a memref; ok is false for other types and for spaces that
+// are not a core's.
+func SpaceOf(c *ir.Context, t ir.Type) (s Space, ok bool) {
+	m := linalg.MemRefOf(c, t)
+	if m == nil {
+		return Global, false
+	}
+	if m.Space == "" {
+		return Global, true
+	}
+	name, found := strings.CutPrefix(m.Space, "#npuir.space<")
+	s = Space(strings.TrimSuffix(name, ">"))
+	switch s {
+	case UB, L1, L0A, L0B, L0C:
+		return s, found
+	}
+	return Global, false
+}
+
+// Pipe is a unit of a core that runs beside the others, as the enumeration Pipes has it.
+type Pipe int64
+
+// The pipes.
+const (
+	PipeS Pipe = iota
+	PipeV
+	PipeM
+	PipeMTE1
+	PipeMTE2
+	PipeMTE3
+	PipeFix
+)
+
+// Pipes are the keywords of the pipes.
+var Pipes = []ir.EnumCase{
+	{Keyword: "s", Value: int64(PipeS)},
+	{Keyword: "v", Value: int64(PipeV)},
+	{Keyword: "m", Value: int64(PipeM)},
+	{Keyword: "mte1", Value: int64(PipeMTE1)},
+	{Keyword: "mte2", Value: int64(PipeMTE2)},
+	{Keyword: "mte3", Value: int64(PipeMTE3)},
+	{Keyword: "fix", Value: int64(PipeFix)},
+}
+
+// transfers are the pipes that copy from a space to another.
+var transfers = map[[2]Space]Pipe{
+	{Global, UB}:  PipeMTE2,
+	{Global, L1}:  PipeMTE2,
+	{UB, Global}:  PipeMTE3,
+	{UB, UB}:      PipeV,
+	{L1, L0A}:     PipeMTE1,
+	{L1, L0B}:     PipeMTE1,
+	{L0C, Global}: PipeFix,
+}
+
+// PipeOf returns the pipe that runs an operation.
+func PipeOf(op *ir.Operation) Pipe {
+	switch op.Def() {
+	case DMA:
+		v := AsDMA(op)
+		from, _ := SpaceOf(op.Context(), v.Source().Type())
+		to, _ := SpaceOf(op.Context(), v.Target().Type())
+		return transfers[[2]Space{from, to}]
+	case Fill, Vector, Reduce:
+		return PipeV
+	case MMAD:
+		return PipeM
+	}
+	return PipeS
+}
