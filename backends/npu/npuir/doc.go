@@ -2,8 +2,9 @@
 // explicit buffers, DMA transfers, vector and cube instructions, and flags between the
 // pipes that run them.
 //
-//	ops.go     the dialect npuir, as a table
-//	space.go   memory spaces and pipes
+//	ops.go               the dialect npuir, as a table
+//	space.go             memory spaces and pipes
+//	linalg_to_npuir.go   tensors become buffers, computations instructions
 //
 // # The program
 //
@@ -45,5 +46,10 @@
 // program without flags means what it does when each instruction completes before the
 // next begins; passes before the insertion of flags work on that form.
 //
-// The package imports core's IR and package linalg.
+// # Buffers
+//
+// linalg-to-npuir makes a buffer for each tensor, and writes it once; those of reductions
+// are filled first. A tensor of one value is a scalar operand where it can be.
+//
+// The package imports core's IR, dialects and passes, and package linalg.
 package npuir

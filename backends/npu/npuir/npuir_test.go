@@ -9,6 +9,8 @@ import (
 	"github.com/tritonc/tritonc/core/dialect/linalg"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/ir/text"
+	"github.com/tritonc/tritonc/core/pass"
+	"github.com/tritonc/tritonc/internal/passtest"
 )
 
 func newContext() *ir.Context { return dialect.NewContext(append(linalg.Dialects(), Dialect)...) }
@@ -49,6 +51,11 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
+func TestPass(t *testing.T) {
+	known := []*pass.Pass{LinalgToNPUIR}
+	passtest.RunIn(t, append(dialect.All(), append(linalg.Dialects(), Dialect)...), "testdata", known, known...)
+}
+
 // TestRefused: instructions on memory that their pipe cannot access do not verify.
 func TestRefused(t *testing.T) {
 	for _, tt := range []struct{ args, body, want string }{
@@ -63,6 +70,26 @@ func TestRefused(t *testing.T) {
 		if err == nil {
 			err = f.Verify()
 		}
+		if err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: got %v, want %q", tt.body, err, tt.want)
+		}
+	}
+}
+
+// TestNoInstruction: what has no instruction is a diagnostic of the pass.
+func TestNoInstruction(t *testing.T) {
+	for _, tt := range []struct{ args, body, want string }{
+		{"%x: tensor<4xf32>", "%y = arith.addf %x, %x : tensor<4xf32>", "has no buffer yet"},
+		{"", "%y = arith.constant dense<[1, 2]> : tensor<2xi32>", "a constant of several values"},
+		{"%x: f32", "%y = tensor.from_elements %x : tensor<1xf32>", "tensor.from_elements has no instruction"},
+		{"%x: tensor<2x4xf32>", "%z = tensor.collapse_shape %x [[0, 1]] : tensor<2x4xf32> into tensor<8xf32>", "tensor.collapse_shape has no instruction"},
+		{"%n: i32, %x: tensor<4xf32>", "%z = scf.for %i = %n to %n step %n iter_args(%y = %x) -> (tensor<4xf32>) : i32 {\nscf.yield %y : tensor<4xf32>\n}", "scf.for has no instruction"},
+	} {
+		f, err := text.ParseFile(newContext(), "k", []byte("module {\nfunc.func @k("+tt.args+") {\n"+tt.body+"\nfunc.return\n}\n}"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = new(pass.Runner).Run(f.Op, []pass.Row{{Pass: LinalgToNPUIR}}, nil)
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: got %v, want %q", tt.body, err, tt.want)
 		}

@@ -1,0 +1,8 @@
+package npuir
+
+import _ "embed" // the example is an archive of the tests, too
+
+// What the pass does, for people; TestPass holds it.
+//
+//go:embed testdata/linalg-to-npuir/example.txtar
+var toNPUIRExample string
