@@ -2,9 +2,10 @@
 // explicit buffers, DMA transfers, vector and cube instructions, and flags between the
 // pipes that run them.
 //
-//	ops.go               the dialect npuir, as a table
-//	space.go             memory spaces and pipes
-//	linalg_to_npuir.go   tensors become buffers, computations instructions
+//	ops.go                  the dialect npuir, as a table
+//	space.go                memory spaces and pipes
+//	linalg_to_npuir.go      tensors become buffers, computations instructions
+//	npuir_plan_buffers.go   where in its memory each buffer lies
 //
 // # The program
 //
@@ -16,8 +17,8 @@
 //
 // which are memrefs in a memory space of the core: ub of a vector core, l1, l0a, l0b and
 // l0c of a cube core. A memref without a space is global memory. MLIR has memory spaces in
-// the same place of the type. The attribute npuir.offset is the address in bytes, once
-// it is known.
+// the same place of the type. The attribute npuir.offset is the address in bytes, from
+// npuir-plan-buffers on.
 //
 // Instructions write to buffers and have no results:
 //
@@ -51,5 +52,11 @@
 // linalg-to-npuir makes a buffer for each tensor, and writes it once; those of reductions
 // are filled first. A tensor of one value is a scalar operand where it can be.
 //
-// The package imports core's IR, dialects and passes, and package linalg.
+// npuir-plan-buffers gives buffers that are not alive together the same bytes, and the
+// target of a vector instruction those of an input that ends there, so that a chain of
+// elementwise operations runs in place. A buffer is alive from the first access to the
+// last; one that is made outside of a loop and accessed in it, for as long as the loop.
+// What does not fit is an error with a table of the buffers that are alive together.
+//
+// The package imports core's IR, dialects and passes, and packages linalg and chip.
 package npuir

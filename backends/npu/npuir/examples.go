@@ -6,3 +6,6 @@ import _ "embed" // the example is an archive of the tests, too
 //
 //go:embed testdata/linalg-to-npuir/example.txtar
 var toNPUIRExample string
+
+//go:embed testdata/npuir-plan-buffers/example.txtar
+var planBuffersExample string

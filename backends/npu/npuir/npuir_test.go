@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/dialect"
 	"github.com/tritonc/tritonc/core/dialect/linalg"
 	"github.com/tritonc/tritonc/core/ir"
@@ -52,7 +53,7 @@ func TestRoundTrip(t *testing.T) {
 }
 
 func TestPass(t *testing.T) {
-	known := []*pass.Pass{LinalgToNPUIR}
+	known := []*pass.Pass{LinalgToNPUIR, PlanBuffers}
 	passtest.RunIn(t, append(dialect.All(), append(linalg.Dialects(), Dialect)...), "testdata", known, known...)
 }
 
@@ -92,6 +93,63 @@ func TestNoInstruction(t *testing.T) {
 		_, err = new(pass.Runner).Run(f.Op, []pass.Row{{Pass: LinalgToNPUIR}}, nil)
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: got %v, want %q", tt.body, err, tt.want)
+		}
+	}
+}
+
+// TestCarried: a buffer that a loop carries is refused, as its life is not known.
+func TestCarried(t *testing.T) {
+	const src = `module {
+  func.func @k(%n: index) {
+    %a = memref.alloc() : memref<8xf32, #npuir.space<ub>>
+    %r = scf.for %i = %n to %n step %n iter_args(%b = %a) -> (memref<8xf32, #npuir.space<ub>>) {
+      scf.yield %b : memref<8xf32, #npuir.space<ub>>
+    }
+    func.return
+  }
+}`
+	f, err := text.ParseFile(newContext(), "k", []byte(src))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = new(pass.Runner).Run(f.Op, []pass.Row{{Pass: PlanBuffers}}, nil)
+	if err == nil || !strings.Contains(err.Error(), "scf.for does not access buffers") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestOverflow: what does not fit is an error with the buffers that are alive together.
+func TestOverflow(t *testing.T) {
+	const src = `module {
+  func.func @k(%f: f32, %out: memref<1024xf32>) {
+    %a = memref.alloc() : memref<1024xf32, #npuir.space<ub>>
+    npuir.fill %f, %a : f32, memref<1024xf32, #npuir.space<ub>>
+    %b = memref.alloc() : memref<1024xf32, #npuir.space<ub>>
+    npuir.fill %f, %b : f32, memref<1024xf32, #npuir.space<ub>>
+    npuir.dma %a, %out : memref<1024xf32, #npuir.space<ub>> to memref<1024xf32>
+    npuir.dma %b, %out : memref<1024xf32, #npuir.space<ub>> to memref<1024xf32>
+    func.return
+  }
+}`
+	for size, want := range map[int]string{8192: "", 8191: "ub overflow: the kernel needs 8192 bytes of it, and there are 8191"} {
+		f, err := text.ParseFile(newContext(), "k", []byte(src))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := pass.Runner{Place: f.Pos}
+		_, err = r.Run(f.Op, []pass.Row{{Pass: PlanBuffers, With: []pass.Setting{{Name: "ub", Value: size}}}}, nil)
+		if want == "" {
+			if err != nil {
+				t.Error(err)
+			}
+			continue
+		}
+		all := diag.All(err)
+		if len(all) != 1 || all[0].Message != want || len(all[0].Notes) != 2 {
+			t.Fatalf("got %v, want %q with two notes", err, want)
+		}
+		if got, want := all[0].Notes[1].Message, "4096 bytes at 4096: memref<1024xf32, #npuir.space<ub>>"; got != want {
+			t.Errorf("the note is %q, want %q", got, want)
 		}
 	}
 }
