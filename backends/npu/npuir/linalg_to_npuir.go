@@ -193,7 +193,8 @@ func (l *lowering) elementwise(op *ir.Operation) {
 		}
 	}
 	if vectors == 0 {
-		inputs[0] = l.buffer(op, operands[0])
+		i := slices.IndexFunc(operands, isTensor)
+		inputs[i] = l.buffer(op, operands[i])
 	}
 	target := l.alloc(op.OneResult().Type())
 	l.Create(Vector, ir.State{Operands: append(inputs, target), Attrs: attrs})
