@@ -42,12 +42,12 @@ func TestRoundTrip(t *testing.T) {
 	}
 	var pipes []string
 	ir.Walk(f.Op, func(op *ir.Operation) ir.WalkResult {
-		if op.Is(DMA) || op.Is(Vector) || op.Is(MMAD) {
+		if op.Def().Dialect() == Name && op.NumOperands() > 0 {
 			pipes = append(pipes, Pipes[PipeOf(op)].Keyword)
 		}
 		return ir.Advance
 	})
-	if got, want := strings.Join(pipes, " "), "mte2 v v mte3 mte2 mte1 mte1 m fix"; got != want {
+	if got, want := strings.Join(pipes, " "), "mte2 v v v v v v v mte2 mte3 mte3 mte3 mte2 mte1 mte1 m m fix fix"; got != want {
 		t.Errorf("the pipes are %s, want %s", got, want)
 	}
 }
@@ -63,9 +63,14 @@ func TestRefused(t *testing.T) {
 		{"%a: memref<8xf32>, %b: memref<8xf32>", "npuir.dma %a, %b : memref<8xf32> to memref<8xf32>", "no pipe copies from global memory to global memory"},
 		{"%a: memref<8xf32>, %b: f32", "npuir.dma %a, %b : memref<8xf32> to f32", "operand 1 must be memory"},
 		{"%a: memref<8xf32>, %b: memref<8xf32, #npuir.space<l2>>", "npuir.dma %a, %b : memref<8xf32> to memref<8xf32, #npuir.space<l2>>", "operand 1 must be memory"},
-		{"%a: memref<8xf32>, %b: f32", "npuir.fill %b, %a : f32, memref<8xf32>", "operand 1 must be in ub, not in global memory"},
+		{"%a: memref<8xf32>, %b: f32", "npuir.fill %b, %a : f32, memref<8xf32>", "the target must be a buffer"},
 		{"%b: f32", "npuir.fill %b, %b : f32, f32", "the target must be a buffer"},
 		{"%a: memref<8x8xf32>", "npuir.mmad %a, %a, %a : memref<8x8xf32>, memref<8x8xf32>, memref<8x8xf32>", "operand 0 must be in l0a"},
+		{"%a: memref<8xf32>, %b: memref<8xf32, #npuir.space<ub>>", "npuir.dma %a, %b atomic \"arith.addf\" : memref<8xf32> to memref<8xf32, #npuir.space<ub>>", "only transfers to global memory are atomic"},
+		{"%a: memref<8xf32>, %b: memref<8xf32, #npuir.space<ub>>", "npuir.dma %b, %a atomic \"arith.mulf\" : memref<8xf32, #npuir.space<ub>> to memref<8xf32>", "no atomic transfer computes arith.mulf"},
+		{"%a: memref<8xf16>, %b: memref<8xf32, #npuir.space<ub>>", "npuir.dma %b, %a : memref<8xf32, #npuir.space<ub>> to memref<8xf16>", "only transfers from l0c convert elements"},
+		{"%a: memref<8xf32>, %b: memref<8xi32, #npuir.space<ub>>", "npuir.gather %a[%b], %a : memref<8xf32>, memref<8xi32, #npuir.space<ub>>, memref<8xf32>", "operand 2 must be in ub"},
+		{"%a: memref<8x1xf32>, %b: memref<8xi32, #npuir.space<ub>>", "npuir.scatter %b, %a[%b] : memref<8xi32, #npuir.space<ub>>, memref<8x1xf32>, memref<8xi32, #npuir.space<ub>>", "operand 1 must have one dimension"},
 	} {
 		f, err := text.ParseFile(newContext(), "k", []byte("module {\nfunc.func @k("+tt.args+") {\n"+tt.body+"\nfunc.return\n}\n}"))
 		if err == nil {

@@ -2,23 +2,39 @@ package npuir
 
 //go:generate go run github.com/tritonc/tritonc/internal/opviews npuir
 
-import (
-	"fmt"
-
-	"github.com/tritonc/tritonc/core/ir"
-)
+import "github.com/tritonc/tritonc/core/ir"
 
 // Name is the dialect's name.
 const Name = "npuir"
 
 // OffsetAttr is the attribute of a memref.alloc that says at which byte of its space the
-// buffer begins.
+// buffer begins, and of a npuir.workspace, in the workspace of the core.
 const OffsetAttr = "npuir.offset"
+
+// Attributes of a func.func that npuir-map-blocks has made the program of a core: which
+// core runs it, and how many bytes of workspace it needs.
+const (
+	CoreAttr      = "npuir.core"
+	WorkspaceAttr = "npuir.workspace"
+)
+
+// The values of CoreAttr.
+const (
+	VectorCore = "vector"
+	AICore     = "ai" // a cube core with a vector core
+)
+
+// Events is how many flags there are from a pipe to another.
+const Events = 8
 
 func one(name string) ir.Operand { return ir.Operand{Name: name, Type: ir.AnyType} }
 
 func many(name string) ir.Operand {
 	return ir.Operand{Name: name, Type: ir.AnyType, Arity: ir.Variadic}
+}
+
+func maybe(name string) ir.Operand {
+	return ir.Operand{Name: name, Type: ir.AnyType, Arity: ir.Optional}
 }
 
 func pipe(name string) ir.AttrDef {
@@ -30,14 +46,22 @@ var (
 	DMA = &ir.OpDef{
 		Name: "npuir.dma", Doc: "a block copied from a space to another",
 		Operands: []ir.Operand{one("source"), one("target")},
+		Attrs:    []ir.AttrDef{{Name: "atomic", Kind: ir.AttrString, Optional: true}},
 		Effects:  ir.Effects{Read: true, Write: true}, Verify: verifyDMA,
-		Asm: "$source `,` $target attr-dict `:` type($source) `to` type($target)",
+		Asm: "$source `,` $target (`atomic` $atomic^)? attr-dict `:` type($source) `to` type($target)",
 	}
 	Fill = &ir.OpDef{
 		Name: "npuir.fill", Doc: "a scalar written to all elements of a buffer",
 		Operands: []ir.Operand{one("value"), one("target")},
-		Effects:  ir.Effects{Write: true}, Verify: inUB,
+		Effects:  ir.Effects{Write: true}, Verify: verifyFill,
 		Asm: "$value `,` $target attr-dict `:` type($value) `,` type($target)",
+	}
+	Iota = &ir.OpDef{
+		Name: "npuir.iota", Doc: "the index of each element along a dimension",
+		Operands: []ir.Operand{one("target")},
+		Attrs:    []ir.AttrDef{{Name: "dimension", Kind: ir.AttrI64}},
+		Effects:  ir.Effects{Write: true}, Verify: inUB,
+		Asm: "$target `along` $dimension attr-dict `:` type($target)",
 	}
 	Vector = &ir.OpDef{
 		Name: "npuir.vector", Doc: "an operation on the elements of buffers and scalars",
@@ -49,6 +73,20 @@ var (
 		Effects: ir.Effects{Read: true, Write: true}, Verify: inUB,
 		Asm: "$op `ins` `(` $inputs `:` type($inputs) `)` `outs` `(` $target `:` type($target) `)` attr-dict",
 	}
+	Broadcast = &ir.OpDef{
+		Name: "npuir.broadcast", Doc: "elements repeated along dimensions that the source lacks",
+		Operands: []ir.Operand{one("source"), one("target")},
+		Attrs:    []ir.AttrDef{{Name: "dimensions", Kind: ir.AttrDenseI64}},
+		Effects:  ir.Effects{Read: true, Write: true}, Verify: inUB,
+		Asm: "$source `along` $dimensions `into` $target attr-dict `:` type($source) `,` type($target)",
+	}
+	Transpose = &ir.OpDef{
+		Name: "npuir.transpose", Doc: "dimensions permuted: target dimension i is source dimension permutation[i]",
+		Operands: []ir.Operand{one("source"), one("target")},
+		Attrs:    []ir.AttrDef{{Name: "permutation", Kind: ir.AttrDenseI64}},
+		Effects:  ir.Effects{Read: true, Write: true}, Verify: inUB,
+		Asm: "$source `by` $permutation `into` $target attr-dict `:` type($source) `,` type($target)",
+	}
 	Reduce = &ir.OpDef{
 		Name: "npuir.reduce", Doc: "elements along a dimension combined into those of the target",
 		Operands: []ir.Operand{one("source"), one("target")},
@@ -56,13 +94,44 @@ var (
 		Effects:  ir.Effects{Read: true, Write: true}, Verify: inUB,
 		Asm: "$op $source `along` $dimension `into` $target attr-dict `:` type($source) `,` type($target)",
 	}
+	Gather = &ir.OpDef{
+		Name: "npuir.gather", Doc: "elements of memory at indices, where a mask says so",
+		Operands: []ir.Operand{one("source"), one("indices"), one("target"), maybe("mask")},
+		Effects:  ir.Effects{Read: true, Write: true}, Verify: verifyGather,
+		Asm: "$source `[` $indices `]` `,` $target (`mask` $mask^)? attr-dict `:` type($source) `,` type($indices) `,` type($target) (`,` type($mask)^)?",
+	}
+	Scatter = &ir.OpDef{
+		Name: "npuir.scatter", Doc: "elements written to memory at indices, where a mask says so",
+		Operands: []ir.Operand{one("source"), one("target"), one("indices"), maybe("mask")},
+		Effects:  ir.Effects{Read: true, Write: true}, Verify: verifyScatter,
+		Asm: "$source `,` $target `[` $indices `]` (`mask` $mask^)? attr-dict `:` type($source) `,` type($target) `,` type($indices) (`,` type($mask)^)?",
+	}
 	MMAD = &ir.OpDef{
-		Name: "npuir.mmad", Doc: "the product of two matrices, added to the target",
+		Name: "npuir.mmad", Doc: "the product of two matrices, added to the target or in place of it",
 		Operands: []ir.Operand{one("a"), one("b"), one("target")},
+		Attrs:    []ir.AttrDef{{Name: "init", Kind: ir.AttrUnit}},
 		Effects:  ir.Effects{Read: true, Write: true}, Verify: verifyMMAD,
-		Asm: "$a `,` $b `,` $target attr-dict `:` type($a) `,` type($b) `,` type($target)",
+		Asm: "$a `,` $b `,` $target (`init` $init^)? attr-dict `:` type($a) `,` type($b) `,` type($target)",
 	}
 )
+
+// Where a program runs, and the global memory of its core.
+var (
+	CoreID = &ir.OpDef{
+		Name: "npuir.core_id", Doc: "the number of the core that runs the program, from 0", Results: result(),
+		Effects: ir.Effects{Read: true}, Asm: "attr-dict `:` type($result)",
+	}
+	NumCores = &ir.OpDef{
+		Name: "npuir.num_cores", Doc: "how many cores run the program", Results: result(),
+		Effects: ir.Effects{Read: true}, Asm: "attr-dict `:` type($result)",
+	}
+	Workspace = &ir.OpDef{
+		Name: "npuir.workspace", Doc: "global memory that only this core accesses", Results: result(),
+		Effects: ir.Effects{Alloc: true}, Asm: "attr-dict `:` type($result)",
+	}
+)
+
+func result() []ir.Result { return []ir.Result{{Name: "result", Type: ir.AnyType}} }
 
 // Order between pipes.
 var (
@@ -87,53 +156,8 @@ func flag(name, doc string) *ir.OpDef {
 // Dialect is the dialect npuir.
 var Dialect = &ir.Dialect{
 	Name: Name, Doc: "tile programs of NPU cores",
-	Ops: []*ir.OpDef{DMA, Fill, Vector, Reduce, MMAD, SetFlag, WaitFlag, Barrier},
-}
-
-func verifyDMA(op *ir.Operation) error {
-	var spaces [2]Space
-	for i, v := range op.Operands() {
-		s, ok := SpaceOf(op.Context(), v.Type())
-		if !ok {
-			return fmt.Errorf("operand %d must be memory", i)
-		}
-		spaces[i] = s
-	}
-	if _, ok := transfers[spaces]; !ok {
-		return fmt.Errorf("no pipe copies from %s to %s", spaces[0].name(), spaces[1].name())
-	}
-	return nil
-}
-
-// name is the space's name in messages.
-func (s Space) name() string {
-	if s == Global {
-		return "global memory"
-	}
-	return string(s)
-}
-
-// inUB verifies that what a vector instruction accesses is a scalar or in ub.
-func inUB(op *ir.Operation) error {
-	last := op.NumOperands() - 1
-	for i, v := range op.Operands() {
-		s, memory := SpaceOf(op.Context(), v.Type())
-		if memory && s != UB {
-			return fmt.Errorf("operand %d must be in ub, not in %s", i, s.name())
-		}
-		if !memory && i == last {
-			return fmt.Errorf("the target must be a buffer")
-		}
-	}
-	return nil
-}
-
-func verifyMMAD(op *ir.Operation) error {
-	want := []Space{L0A, L0B, L0C}
-	for i, v := range op.Operands() {
-		if s, ok := SpaceOf(op.Context(), v.Type()); !ok || s != want[i] {
-			return fmt.Errorf("operand %d must be in %s", i, want[i])
-		}
-	}
-	return nil
+	Ops: []*ir.OpDef{
+		DMA, Fill, Iota, Vector, Broadcast, Transpose, Reduce, Gather, Scatter, MMAD,
+		CoreID, NumCores, Workspace, SetFlag, WaitFlag, Barrier,
+	},
 }

@@ -83,15 +83,31 @@ var transfers = map[[2]Space]Pipe{
 	{L0C, Global}: PipeFix,
 }
 
+// fillers are the pipes that fill buffers.
+var fillers = map[Space]Pipe{UB: PipeV, L1: PipeMTE2, L0A: PipeMTE1, L0B: PipeMTE1, L0C: PipeM}
+
 // PipeOf returns the pipe that runs an operation.
 func PipeOf(op *ir.Operation) Pipe {
+	space := func(i int) Space {
+		s, _ := SpaceOf(op.Context(), op.Operand(i).Type())
+		return s
+	}
 	switch op.Def() {
 	case DMA:
-		v := AsDMA(op)
-		from, _ := SpaceOf(op.Context(), v.Source().Type())
-		to, _ := SpaceOf(op.Context(), v.Target().Type())
-		return transfers[[2]Space{from, to}]
-	case Fill, Vector, Reduce:
+		return transfers[[2]Space{space(0), space(1)}]
+	case Fill:
+		return fillers[space(1)]
+	case Gather:
+		if space(0) == Global {
+			return PipeMTE2
+		}
+		return PipeV
+	case Scatter:
+		if space(1) == Global {
+			return PipeMTE3
+		}
+		return PipeV
+	case Iota, Vector, Broadcast, Transpose, Reduce:
 		return PipeV
 	case MMAD:
 		return PipeM

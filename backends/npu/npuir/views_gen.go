@@ -33,6 +33,12 @@ func (v DMAOp) SetTarget(x *ir.Value) { v.Op.SetOperand(1, x) }
 // TargetUse returns the use that is the operand "target".
 func (v DMAOp) TargetUse() *ir.Use { return v.Op.OperandUse(1) }
 
+// Atomic returns the attribute "atomic", empty where it is absent.
+func (v DMAOp) Atomic() string { return v.Op.StringAttr("atomic") }
+
+// SetAtomic sets the attribute "atomic".
+func (v DMAOp) SetAtomic(x string) { v.Op.SetAttr("atomic", v.Op.Context().StringAttr(x)) }
+
 // FillOp is a view of a npuir.fill: a scalar written to all elements of a buffer.
 type FillOp struct{ Op *ir.Operation }
 
@@ -61,6 +67,32 @@ func (v FillOp) SetTarget(x *ir.Value) { v.Op.SetOperand(1, x) }
 
 // TargetUse returns the use that is the operand "target".
 func (v FillOp) TargetUse() *ir.Use { return v.Op.OperandUse(1) }
+
+// IotaOp is a view of a npuir.iota: the index of each element along a dimension.
+type IotaOp struct{ Op *ir.Operation }
+
+// AsIota returns the view of op, which must be a npuir.iota.
+func AsIota(op *ir.Operation) IotaOp {
+	if op.Name() != "npuir.iota" {
+		panic("BUG: " + op.Name() + " seen as npuir.iota")
+	}
+	return IotaOp{op}
+}
+
+// Target returns the operand "target".
+func (v IotaOp) Target() *ir.Value { return v.Op.Operand(0) }
+
+// SetTarget replaces the operand "target".
+func (v IotaOp) SetTarget(x *ir.Value) { v.Op.SetOperand(0, x) }
+
+// TargetUse returns the use that is the operand "target".
+func (v IotaOp) TargetUse() *ir.Use { return v.Op.OperandUse(0) }
+
+// Dimension returns the attribute "dimension".
+func (v IotaOp) Dimension() int64 { n, _ := v.Op.IntAttr("dimension"); return n }
+
+// SetDimension sets the attribute "dimension".
+func (v IotaOp) SetDimension(x int64) { v.Op.SetAttr("dimension", v.Op.Context().I64Attr(x)) }
 
 // VectorOp is a view of a npuir.vector: an operation on the elements of buffers and scalars.
 type VectorOp struct{ Op *ir.Operation }
@@ -126,6 +158,90 @@ func (v VectorOp) Predicate() (int64, bool) { return v.Op.IntAttr("predicate") }
 // SetPredicate sets the attribute "predicate".
 func (v VectorOp) SetPredicate(x int64) { v.Op.SetAttr("predicate", v.Op.Context().I64Attr(x)) }
 
+// BroadcastOp is a view of a npuir.broadcast: elements repeated along dimensions that the source lacks.
+type BroadcastOp struct{ Op *ir.Operation }
+
+// AsBroadcast returns the view of op, which must be a npuir.broadcast.
+func AsBroadcast(op *ir.Operation) BroadcastOp {
+	if op.Name() != "npuir.broadcast" {
+		panic("BUG: " + op.Name() + " seen as npuir.broadcast")
+	}
+	return BroadcastOp{op}
+}
+
+// Source returns the operand "source".
+func (v BroadcastOp) Source() *ir.Value { return v.Op.Operand(0) }
+
+// SetSource replaces the operand "source".
+func (v BroadcastOp) SetSource(x *ir.Value) { v.Op.SetOperand(0, x) }
+
+// SourceUse returns the use that is the operand "source".
+func (v BroadcastOp) SourceUse() *ir.Use { return v.Op.OperandUse(0) }
+
+// Target returns the operand "target".
+func (v BroadcastOp) Target() *ir.Value { return v.Op.Operand(1) }
+
+// SetTarget replaces the operand "target".
+func (v BroadcastOp) SetTarget(x *ir.Value) { v.Op.SetOperand(1, x) }
+
+// TargetUse returns the use that is the operand "target".
+func (v BroadcastOp) TargetUse() *ir.Use { return v.Op.OperandUse(1) }
+
+// Dimensions returns the numbers of the attribute "dimensions".
+func (v BroadcastOp) Dimensions() []int64 {
+	if a, ok := v.Op.Attr("dimensions").(*ir.DenseArrayAttr); ok {
+		return a.Values
+	}
+	return nil
+}
+
+// SetDimensions sets the attribute "dimensions".
+func (v BroadcastOp) SetDimensions(x []int64) {
+	v.Op.SetAttr("dimensions", v.Op.Context().DenseArray(v.Op.Context().I64(), x...))
+}
+
+// TransposeOp is a view of a npuir.transpose: dimensions permuted: target dimension i is source dimension permutation[i].
+type TransposeOp struct{ Op *ir.Operation }
+
+// AsTranspose returns the view of op, which must be a npuir.transpose.
+func AsTranspose(op *ir.Operation) TransposeOp {
+	if op.Name() != "npuir.transpose" {
+		panic("BUG: " + op.Name() + " seen as npuir.transpose")
+	}
+	return TransposeOp{op}
+}
+
+// Source returns the operand "source".
+func (v TransposeOp) Source() *ir.Value { return v.Op.Operand(0) }
+
+// SetSource replaces the operand "source".
+func (v TransposeOp) SetSource(x *ir.Value) { v.Op.SetOperand(0, x) }
+
+// SourceUse returns the use that is the operand "source".
+func (v TransposeOp) SourceUse() *ir.Use { return v.Op.OperandUse(0) }
+
+// Target returns the operand "target".
+func (v TransposeOp) Target() *ir.Value { return v.Op.Operand(1) }
+
+// SetTarget replaces the operand "target".
+func (v TransposeOp) SetTarget(x *ir.Value) { v.Op.SetOperand(1, x) }
+
+// TargetUse returns the use that is the operand "target".
+func (v TransposeOp) TargetUse() *ir.Use { return v.Op.OperandUse(1) }
+
+// Permutation returns the numbers of the attribute "permutation".
+func (v TransposeOp) Permutation() []int64 {
+	if a, ok := v.Op.Attr("permutation").(*ir.DenseArrayAttr); ok {
+		return a.Values
+	}
+	return nil
+}
+
+// SetPermutation sets the attribute "permutation".
+func (v TransposeOp) SetPermutation(x []int64) {
+	v.Op.SetAttr("permutation", v.Op.Context().DenseArray(v.Op.Context().I64(), x...))
+}
+
 // ReduceOp is a view of a npuir.reduce: elements along a dimension combined into those of the target.
 type ReduceOp struct{ Op *ir.Operation }
 
@@ -167,7 +283,95 @@ func (v ReduceOp) Dimension() int64 { n, _ := v.Op.IntAttr("dimension"); return 
 // SetDimension sets the attribute "dimension".
 func (v ReduceOp) SetDimension(x int64) { v.Op.SetAttr("dimension", v.Op.Context().I64Attr(x)) }
 
-// MMADOp is a view of a npuir.mmad: the product of two matrices, added to the target.
+// GatherOp is a view of a npuir.gather: elements of memory at indices, where a mask says so.
+type GatherOp struct{ Op *ir.Operation }
+
+// AsGather returns the view of op, which must be a npuir.gather.
+func AsGather(op *ir.Operation) GatherOp {
+	if op.Name() != "npuir.gather" {
+		panic("BUG: " + op.Name() + " seen as npuir.gather")
+	}
+	return GatherOp{op}
+}
+
+// Source returns the operand "source".
+func (v GatherOp) Source() *ir.Value { return v.Op.Operand(0) }
+
+// SetSource replaces the operand "source".
+func (v GatherOp) SetSource(x *ir.Value) { v.Op.SetOperand(0, x) }
+
+// SourceUse returns the use that is the operand "source".
+func (v GatherOp) SourceUse() *ir.Use { return v.Op.OperandUse(0) }
+
+// Indices returns the operand "indices".
+func (v GatherOp) Indices() *ir.Value { return v.Op.Operand(1) }
+
+// SetIndices replaces the operand "indices".
+func (v GatherOp) SetIndices(x *ir.Value) { v.Op.SetOperand(1, x) }
+
+// IndicesUse returns the use that is the operand "indices".
+func (v GatherOp) IndicesUse() *ir.Use { return v.Op.OperandUse(1) }
+
+// Target returns the operand "target".
+func (v GatherOp) Target() *ir.Value { return v.Op.Operand(2) }
+
+// SetTarget replaces the operand "target".
+func (v GatherOp) SetTarget(x *ir.Value) { v.Op.SetOperand(2, x) }
+
+// TargetUse returns the use that is the operand "target".
+func (v GatherOp) TargetUse() *ir.Use { return v.Op.OperandUse(2) }
+
+// Mask returns the operand "mask", nil where it is absent.
+func (v GatherOp) Mask() *ir.Value { return v.Op.GroupOne(3) }
+
+// SetMask replaces or adds the operand "mask", or removes it where x is nil.
+func (v GatherOp) SetMask(x *ir.Value) { v.Op.SetGroupOne(3, x) }
+
+// ScatterOp is a view of a npuir.scatter: elements written to memory at indices, where a mask says so.
+type ScatterOp struct{ Op *ir.Operation }
+
+// AsScatter returns the view of op, which must be a npuir.scatter.
+func AsScatter(op *ir.Operation) ScatterOp {
+	if op.Name() != "npuir.scatter" {
+		panic("BUG: " + op.Name() + " seen as npuir.scatter")
+	}
+	return ScatterOp{op}
+}
+
+// Source returns the operand "source".
+func (v ScatterOp) Source() *ir.Value { return v.Op.Operand(0) }
+
+// SetSource replaces the operand "source".
+func (v ScatterOp) SetSource(x *ir.Value) { v.Op.SetOperand(0, x) }
+
+// SourceUse returns the use that is the operand "source".
+func (v ScatterOp) SourceUse() *ir.Use { return v.Op.OperandUse(0) }
+
+// Target returns the operand "target".
+func (v ScatterOp) Target() *ir.Value { return v.Op.Operand(1) }
+
+// SetTarget replaces the operand "target".
+func (v ScatterOp) SetTarget(x *ir.Value) { v.Op.SetOperand(1, x) }
+
+// TargetUse returns the use that is the operand "target".
+func (v ScatterOp) TargetUse() *ir.Use { return v.Op.OperandUse(1) }
+
+// Indices returns the operand "indices".
+func (v ScatterOp) Indices() *ir.Value { return v.Op.Operand(2) }
+
+// SetIndices replaces the operand "indices".
+func (v ScatterOp) SetIndices(x *ir.Value) { v.Op.SetOperand(2, x) }
+
+// IndicesUse returns the use that is the operand "indices".
+func (v ScatterOp) IndicesUse() *ir.Use { return v.Op.OperandUse(2) }
+
+// Mask returns the operand "mask", nil where it is absent.
+func (v ScatterOp) Mask() *ir.Value { return v.Op.GroupOne(3) }
+
+// SetMask replaces or adds the operand "mask", or removes it where x is nil.
+func (v ScatterOp) SetMask(x *ir.Value) { v.Op.SetGroupOne(3, x) }
+
+// MMADOp is a view of a npuir.mmad: the product of two matrices, added to the target or in place of it.
 type MMADOp struct{ Op *ir.Operation }
 
 // AsMMAD returns the view of op, which must be a npuir.mmad.
@@ -204,6 +408,60 @@ func (v MMADOp) SetTarget(x *ir.Value) { v.Op.SetOperand(2, x) }
 
 // TargetUse returns the use that is the operand "target".
 func (v MMADOp) TargetUse() *ir.Use { return v.Op.OperandUse(2) }
+
+// Init reports whether the attribute "init" is there.
+func (v MMADOp) Init() bool { return v.Op.HasAttr("init") }
+
+// SetInit sets the attribute "init".
+func (v MMADOp) SetInit(x bool) {
+	if x {
+		v.Op.SetAttr("init", v.Op.Context().Unit())
+	} else {
+		v.Op.SetAttr("init", nil)
+	}
+}
+
+// CoreIDOp is a view of a npuir.core_id: the number of the core that runs the program, from 0.
+type CoreIDOp struct{ Op *ir.Operation }
+
+// AsCoreID returns the view of op, which must be a npuir.core_id.
+func AsCoreID(op *ir.Operation) CoreIDOp {
+	if op.Name() != "npuir.core_id" {
+		panic("BUG: " + op.Name() + " seen as npuir.core_id")
+	}
+	return CoreIDOp{op}
+}
+
+// Result returns the result "result".
+func (v CoreIDOp) Result() *ir.Value { return v.Op.Result(0) }
+
+// NumCoresOp is a view of a npuir.num_cores: how many cores run the program.
+type NumCoresOp struct{ Op *ir.Operation }
+
+// AsNumCores returns the view of op, which must be a npuir.num_cores.
+func AsNumCores(op *ir.Operation) NumCoresOp {
+	if op.Name() != "npuir.num_cores" {
+		panic("BUG: " + op.Name() + " seen as npuir.num_cores")
+	}
+	return NumCoresOp{op}
+}
+
+// Result returns the result "result".
+func (v NumCoresOp) Result() *ir.Value { return v.Op.Result(0) }
+
+// WorkspaceOp is a view of a npuir.workspace: global memory that only this core accesses.
+type WorkspaceOp struct{ Op *ir.Operation }
+
+// AsWorkspace returns the view of op, which must be a npuir.workspace.
+func AsWorkspace(op *ir.Operation) WorkspaceOp {
+	if op.Name() != "npuir.workspace" {
+		panic("BUG: " + op.Name() + " seen as npuir.workspace")
+	}
+	return WorkspaceOp{op}
+}
+
+// Result returns the result "result".
+func (v WorkspaceOp) Result() *ir.Value { return v.Op.Result(0) }
 
 // SetFlagOp is a view of a npuir.set_flag: a flag set when a pipe has completed what it was given.
 type SetFlagOp struct{ Op *ir.Operation }
