@@ -2,10 +2,12 @@ package npuir
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/dialect/arith"
 	"github.com/tritonc/tritonc/core/dialect/linalg"
+	"github.com/tritonc/tritonc/core/dialect/scf"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/pass"
 )
@@ -13,8 +15,9 @@ import (
 // LinalgToNPUIR makes tile programs of the kernels of a module.
 var LinalgToNPUIR = &pass.Pass{
 	Name:    "linalg-to-npuir",
-	Doc:     "give tensors buffers in ub, and compute with vector instructions and DMA",
+	Doc:     "give tensors buffers, and compute with vector and cube instructions and DMA",
 	Example: toNPUIRExample,
+	Options: capacities,
 	Run: func(r *pass.Run) error {
 		r.Module.Context().Load(Dialect)
 		for op := range r.Module.Body().Ops() {
@@ -31,11 +34,10 @@ var LinalgToNPUIR = &pass.Pass{
 // lowering makes a tile program of a function, in place.
 type lowering struct {
 	*ir.Builder
-	run *pass.Run
-	// buffers hold the tensors. A tensor of one value has a scalar, and a buffer only
-	// where an instruction needs one.
-	buffers, scalars map[*ir.Value]*ir.Value
-	dead             []*ir.Operation // operations on tensors, in their order
+	run    *pass.Run
+	values map[*ir.Value]operand
+	cube   map[*ir.Value]bool // memref.alloc that only matmuls read
+	dead   []*ir.Operation    // operations on tensors, in their order
 }
 
 // refusal is what a lowering stops with where an operation has no instruction.
@@ -48,7 +50,7 @@ func (l *lowering) refuse(op *ir.Operation, format string, args ...any) {
 func lowerFunction(r *pass.Run, f *ir.Operation) (err error) {
 	l := &lowering{
 		Builder: ir.NewBuilder(r.Module.Context()), run: r,
-		buffers: make(map[*ir.Value]*ir.Value), scalars: make(map[*ir.Value]*ir.Value),
+		values: make(map[*ir.Value]operand), cube: cubeBuffers(f),
 	}
 	defer func() {
 		if p := recover(); p != nil {
@@ -59,24 +61,28 @@ func lowerFunction(r *pass.Run, f *ir.Operation) (err error) {
 			err = refused.d
 		}
 	}()
+	for b := range linalg.AsFunc(f).Body().Blocks() {
+		l.block(b)
+	}
+	for _, op := range slices.Backward(l.dead) {
+		if op.NumRegions() > 0 && op.Def().Dialect() == "scf" {
+			l.withoutTensors(op)
+		}
+		op.Erase()
+	}
+	return nil
+}
+
+// block lowers the operations of a block.
+func (l *lowering) block(b *ir.Block) {
 	var ops []*ir.Operation
-	ir.Walk(f, func(op *ir.Operation) ir.WalkResult {
-		if op != f {
-			ops = append(ops, op)
-		}
-		if op.Def().Dialect() == "linalg" {
-			return ir.Skip // its region is a part of it
-		}
-		return ir.Advance
-	})
+	for op := range b.Ops() {
+		ops = append(ops, op)
+	}
 	for _, op := range ops {
 		l.At(op)
 		l.operation(op)
 	}
-	for _, op := range slices.Backward(l.dead) {
-		op.Erase()
-	}
-	return nil
 }
 
 func isTensor(v *ir.Value) bool {
@@ -95,6 +101,9 @@ func (l *lowering) operation(op *ir.Operation) {
 		v := op.OneResult()
 		m := linalg.MemRefOf(l.Context(), v.Type())
 		m.Space = UB.Attr()
+		if l.cube[v] {
+			m.Space = L1.Attr()
+		}
 		v.SetType(m.Type(l.Context()))
 		return
 	case linalg.SubView:
@@ -103,33 +112,45 @@ func (l *lowering) operation(op *ir.Operation) {
 		m.Space = linalg.MemRefOf(l.Context(), v.Source().Type()).Space
 		v.Result().SetType(m.Type(l.Context()))
 		return
+	case scf.For, scf.If, scf.While:
+		l.control(op)
+		return
+	case scf.Yield, scf.Condition:
+		return // of what control lowers
 	case linalg.Copy:
 		v := linalg.AsCopy(op)
 		l.Op(DMA, []*ir.Value{v.Source(), v.Target()})
 	case linalg.Fill:
 		v := linalg.AsFill(op)
 		if op.NumResults() > 0 {
-			l.scalars[op.OneResult()] = v.InputsAt(0)
+			l.values[op.OneResult()] = operand{scalar: v.InputsAt(0)}
 		} else {
 			l.Op(Fill, []*ir.Value{v.InputsAt(0), v.OutputsAt(0)})
 		}
 	case linalg.ToTensor:
 		v := linalg.AsToTensor(op)
-		l.buffers[v.Result()] = v.Buffer()
+		l.values[v.Result()] = operand{view: l.whole(v.Buffer())}
 	case linalg.Materialize:
 		v := linalg.AsMaterialize(op)
-		l.Op(DMA, []*ir.Value{l.buffer(op, v.Source()), v.Dest()})
+		l.Op(DMA, []*ir.Value{l.memref(l.buffer(op, v.Source())), v.Dest()})
+	case linalg.Matmul, linalg.BatchMatmul:
+		l.matmul(op)
 	case linalg.Reduce:
 		l.reduce(op)
-	case linalg.ExtractSlice:
-		l.slice(op)
+	case linalg.Generic:
+		l.generic(op)
+	case linalg.Empty:
+	case linalg.Broadcast, linalg.Transpose, linalg.ExpandShape, linalg.CollapseShape,
+		linalg.ExtractSlice, linalg.InsertSlice, linalg.FromElements:
+		l.shape(op)
 	case linalg.Extract:
 		l.extract(op)
-	case linalg.Empty:
+	case linalg.Insert:
+		l.insert(op)
 	default:
 		if !onTensors(op) {
 			if op.Def().Dialect() == "linalg" {
-				l.refuse(op, "%s has no instruction of an NPU yet", op.Name())
+				l.refuse(op, "%s has no instruction of an NPU", op.Name())
 			}
 			return
 		}
@@ -138,141 +159,169 @@ func (l *lowering) operation(op *ir.Operation) {
 	l.dead = append(l.dead, op)
 }
 
-// alloc makes a buffer in ub for a tensor.
-func (l *lowering) alloc(t ir.Type) *ir.Value {
-	m := &linalg.MemRef{Shape: ir.ShapeOf(t), Elem: ir.ElemOf(t), Space: UB.Attr()}
-	return l.Op(linalg.Alloc, nil, m.Type(l.Context())).OneResult()
-}
-
-// buffer is that of a tensor. One of a single value is filled where the tensor is made.
-func (l *lowering) buffer(user *ir.Operation, v *ir.Value) *ir.Value {
-	if b, ok := l.buffers[v]; ok {
-		return b
-	}
-	scalar, ok := l.scalars[v]
-	if !ok {
-		l.refuse(user, "a tensor of any content, or one that loops and conditionals give, has no buffer yet")
-	}
-	at := l.Save()
-	l.SetAfter(v.Def())
-	b := l.alloc(v.Type())
-	l.Op(Fill, []*ir.Value{scalar, b})
-	l.Restore(at)
-	l.buffers[v] = b
-	return b
-}
-
-// elementwise makes a vector instruction of an operation of arith or math.
+// elementwise lowers an operation of arith or math on tensors.
 func (l *lowering) elementwise(op *ir.Operation) {
 	if op.Is(arith.Constant) {
 		l.constant(op)
 		return
 	}
-	if d := op.Def().Dialect(); d != "arith" && d != "math" || op.NumResults() != 1 {
-		l.refuse(op, "%s has no instruction of an NPU yet", op.Name())
+	inputs := make([]operand, op.NumOperands())
+	for i, v := range op.Operands() {
+		if isTensor(v) {
+			inputs[i] = l.of(op, v)
+		} else {
+			inputs[i] = operand{scalar: v}
+		}
 	}
-	attrs := []ir.NamedAttr{{Name: "op", Attr: l.Context().StringAttr(op.Name())}}
+	if l.results(op, inputs, ir.ShapeOf(op.Result(0).Type())) {
+		return
+	}
+	if len(inputs) > 0 && l.in(inputs[0].view, L0C) {
+		l.values[op.OneResult()] = inputs[0] // transfers from there round
+		return
+	}
+	t := op.OneResult().Type()
+	l.values[op.OneResult()] = l.compute(op, inputs, ir.ShapeOf(t), ir.ElemOf(t))
+}
+
+// compute makes a vector instruction of an operation of arith or math, or of scalars a
+// scalar operation. Attributes that say what may be assumed are dropped.
+func (l *lowering) compute(op *ir.Operation, inputs []operand, shape []int64, elem ir.Type) operand {
+	if d := op.Def().Dialect(); d != "arith" && d != "math" {
+		l.refuse(op, "%s has no instruction of an NPU", op.Name())
+	}
+	attrs := make([]ir.NamedAttr, 0, 1)
 	for _, a := range op.Attrs() {
 		switch a.Name {
 		case "predicate":
 			attrs = append(attrs, a)
-		case "fastmath", "overflowFlags": // what may be assumed, and need not be
+		case "fastmath", "overflowFlags":
 		default:
-			l.refuse(op, "%s with the attribute %s has no instruction of an NPU yet", op.Name(), a.Name)
+			if strings.Contains(a.Name, ".") {
+				continue // what another dialect notes
+			}
+			l.refuse(op, "%s with the attribute %s has no instruction of an NPU", op.Name(), a.Name)
 		}
 	}
-	operands := op.OperandValues()
-	inputs := slices.Clone(operands)
-	vectors := 0
-	for i, v := range inputs {
-		if scalar, ok := l.scalars[v]; ok {
-			inputs[i] = scalar
-		} else if isTensor(v) {
-			inputs[i] = l.buffer(op, v)
-			vectors++
-		}
-	}
-	if vectors == 0 {
-		i := slices.IndexFunc(operands, isTensor)
-		inputs[i] = l.buffer(op, operands[i])
-	}
-	target := l.alloc(op.OneResult().Type())
-	l.Create(Vector, ir.State{Operands: append(inputs, target), Attrs: attrs})
-	l.buffers[op.OneResult()] = target
+	return l.apply(op.Def(), inputs, shape, elem, attrs...)
 }
 
-// constant makes a scalar of a constant with one value.
+// apply computes an operation on elements: of scalars alone as a scalar.
+func (l *lowering) apply(def *ir.OpDef, inputs []operand, shape []int64, elem ir.Type, attrs ...ir.NamedAttr) operand {
+	args, vectors := make([]*ir.Value, len(inputs)), false
+	for i, in := range inputs {
+		if args[i] = in.scalar; in.view != nil {
+			args[i], vectors = l.memref(in.view), true
+		}
+	}
+	if !vectors {
+		return operand{scalar: l.Create(def, ir.State{Operands: args, Attrs: attrs, Types: []ir.Type{elem}}).OneResult()}
+	}
+	target := l.alloc(UB, shape, elem)
+	name := ir.NamedAttr{Name: "op", Attr: l.Context().StringAttr(def.Name)}
+	l.Create(Vector, ir.State{Operands: append(args, target.value), Attrs: append(attrs, name)})
+	return operand{view: target}
+}
+
+// results lowers an operation with several results: a product and its upper half, of
+// numbers of half the width of the widest. It reports whether op is one.
+func (l *lowering) results(op *ir.Operation, inputs []operand, shape []int64) bool {
+	extend, shift := arith.ExtUI, arith.ShRUI
+	switch op.Def() {
+	case arith.MulUIExtended:
+	case arith.MulSIExtended:
+		extend, shift = arith.ExtSI, arith.ShRSI
+	default:
+		if op.NumResults() != 1 {
+			l.refuse(op, "%s has no instruction of an NPU", op.Name())
+		}
+		return false
+	}
+	narrow := ir.ElemOf(op.Result(0).Type())
+	width := ir.BitWidth(narrow)
+	if width > 32 {
+		l.refuse(op, "%s of numbers of %d bits has no instruction of an NPU", op.Name(), width)
+	}
+	wide := l.Context().Int(2 * width)
+	product := make([]operand, 2)
+	for i, in := range inputs {
+		product[i] = l.apply(extend, []operand{in}, shape, wide)
+	}
+	whole := l.apply(arith.MulI, product, shape, wide)
+	by := operand{scalar: arith.Int(l.Builder, wide, int64(width))}
+	upper := l.apply(shift, []operand{whole, by}, shape, wide)
+	for i, o := range []operand{whole, upper} {
+		l.values[op.Result(i)] = l.apply(arith.TruncI, []operand{o}, shape, narrow)
+	}
+	return true
+}
+
+// constant makes a scalar of a constant with one value, else a buffer that the scalar unit
+// writes.
 func (l *lowering) constant(op *ir.Operation) {
 	dense, ok := op.ConstantValue().(*ir.DenseElementsAttr)
-	if !ok || !dense.IsSplat() {
-		l.refuse(op, "a constant of several values has no instruction of an NPU yet")
+	if !ok {
+		l.refuse(op, "this constant has no form for an NPU")
 	}
-	var value ir.Attribute
-	switch t := ir.ElemOf(dense.Type).(type) {
-	case *ir.FloatType:
-		value = l.Context().FloatBits(t, dense.Values[0])
-	default:
-		value = l.Context().IntAttr(t, int64(dense.Values[0]))
-	}
-	l.scalars[op.OneResult()] = arith.NewConstant(l.Builder, value)
-}
-
-// combiners are the operations that reductions have instructions for.
-var combiners = []*ir.OpDef{
-	arith.AddF, arith.MulF, arith.MaximumF, arith.MinimumF, arith.MaxNumF, arith.MinNumF,
-	arith.AddI, arith.MulI, arith.MaxSI, arith.MinSI, arith.MaxUI, arith.MinUI, arith.AndI, arith.OrI, arith.XorI,
-}
-
-func (l *lowering) reduce(op *ir.Operation) {
-	v := linalg.AsReduce(op)
-	body := op.Body()
-	combine := body.First()
-	x, y, pair := combine.Pair()
-	if len(v.Inputs()) != 1 || len(v.Dimensions()) != 1 || !pair || !slices.Contains(combiners, combine.Def()) ||
-		combine.Next() != body.Terminator() || body.Terminator().OneOperand() != combine.OneResult() || x == y || x.Block() != body || y.Block() != body {
-		l.refuse(op, "a reduction by other than one operation has no instruction of an NPU yet")
-	}
-	source := l.buffer(op, v.InputsAt(0))
-	init := v.OutputsAt(0)
-	target := l.alloc(init.Type())
-	if scalar, ok := l.scalars[init]; ok {
-		l.Op(Fill, []*ir.Value{scalar, target})
-	} else {
-		l.Op(DMA, []*ir.Value{l.buffer(op, init), target})
-	}
-	made := AsReduce(l.Create(Reduce, ir.State{Operands: []*ir.Value{source, target}, Attrs: []ir.NamedAttr{
-		{Name: "op", Attr: l.Context().StringAttr(combine.Name())},
-		{Name: "dimension", Attr: l.Context().I64Attr(v.Dimensions()[0])},
-	}}))
-	l.buffers[op.OneResult()] = made.Target()
-}
-
-// slice makes a view of a buffer. Buffers of tensors do not change, so that it holds.
-func (l *lowering) slice(op *ir.Operation) {
-	v := linalg.AsExtractSlice(op)
-	if len(ir.ShapeOf(v.Result().Type())) != len(ir.ShapeOf(v.Source().Type())) || slices.ContainsFunc(v.StaticStrides(), func(n int64) bool { return n != 1 }) {
-		l.refuse(op, "a slice with fewer dimensions or with strides has no buffer yet")
-	}
-	l.buffers[v.Result()] = linalg.NewSubView(l.Builder, l.buffer(op, v.Source()), slots(v.StaticOffsets(), v.Offsets()), slots(v.StaticSizes(), v.Sizes()))
-}
-
-// slots are numbers, with the values in place of those that are not known.
-func slots(static []int64, dynamic []*ir.Value) []linalg.Slot {
-	out := linalg.Nums(static...)
-	for i, n := range static {
-		if n == linalg.Dynamic {
-			out[i], dynamic = linalg.Slot{Value: dynamic[0]}, dynamic[1:]
+	t := op.OneResult().Type()
+	number := func(i int) *ir.Value {
+		var value ir.Attribute
+		switch e := ir.ElemOf(t).(type) {
+		case *ir.FloatType:
+			value = l.Context().FloatBits(e, dense.Values[i])
+		default:
+			value = l.Context().IntAttr(e, int64(dense.Values[i]))
 		}
+		return arith.NewConstant(l.Builder, value)
 	}
-	return out
+	if dense.IsSplat() {
+		l.values[op.OneResult()] = operand{scalar: number(0)}
+		return
+	}
+	elements := make([]*ir.Value, len(dense.Values))
+	for i := range elements {
+		elements[i] = number(i)
+	}
+	l.values[op.OneResult()] = l.elements(elements, ir.ShapeOf(t))
+}
+
+// elements makes a buffer of scalars, in row-major order.
+func (l *lowering) elements(vs []*ir.Value, shape []int64) operand {
+	if len(vs) == 1 {
+		return operand{scalar: vs[0]}
+	}
+	made := l.alloc(UB, shape, vs[0].Type())
+	flat := l.memref(l.reshaped(made, []int64{int64(len(vs))}))
+	for i, v := range vs {
+		l.Op(linalg.Store, []*ir.Value{v, flat, l.index(linalg.Num(int64(i)))})
+	}
+	return operand{view: made}
 }
 
 // extract reads an element with the scalar unit.
 func (l *lowering) extract(op *ir.Operation) {
 	v := linalg.AsExtract(op)
-	scalar, ok := l.scalars[v.Tensor()]
-	if !ok {
-		scalar = l.Op(linalg.Load, append([]*ir.Value{l.buffer(op, v.Tensor())}, v.Indices()...)).OneResult()
+	o := l.of(op, v.Tensor())
+	scalar := o.scalar
+	if scalar == nil {
+		scalar = l.Op(linalg.Load, append([]*ir.Value{l.memref(o.view)}, v.Indices()...)).OneResult()
 	}
 	op.ReplaceAllUsesWith(scalar)
+}
+
+// insert writes an element of a copy with the scalar unit.
+func (l *lowering) insert(op *ir.Operation) {
+	v := linalg.AsInsert(op)
+	to := l.changed(op, v.Dest())
+	l.Op(linalg.Store, append([]*ir.Value{v.Scalar(), l.memref(to)}, v.Indices()...))
+	l.values[op.OneResult()] = operand{view: to}
+}
+
+// changed is a copy of a tensor that an operation may write to.
+func (l *lowering) changed(op *ir.Operation, dest *ir.Value) *view {
+	t := dest.Type()
+	if dest.DefIs(linalg.Empty) {
+		return l.alloc(UB, ir.ShapeOf(t), ir.ElemOf(t))
+	}
+	return l.fresh(l.of(op, dest), ir.ShapeOf(t), ir.ElemOf(t))
 }

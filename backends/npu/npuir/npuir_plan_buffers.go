@@ -17,13 +17,7 @@ var PlanBuffers = &pass.Pass{
 	Name:    "npuir-plan-buffers",
 	Doc:     "give buffers their addresses; those that are not alive together may share bytes",
 	Example: planBuffersExample,
-	Options: []pass.Option{
-		{Name: string(UB), Default: 192 << 10, Doc: "bytes of ub"},
-		{Name: string(L1), Default: 512 << 10, Doc: "bytes of l1"},
-		{Name: string(L0A), Default: 64 << 10, Doc: "bytes of l0a"},
-		{Name: string(L0B), Default: 64 << 10, Doc: "bytes of l0b"},
-		{Name: string(L0C), Default: 128 << 10, Doc: "bytes of l0c"},
-	},
+	Options: capacities,
 	Run: func(r *pass.Run) error {
 		for op := range r.Module.Body().Ops() {
 			if !op.Is(linalg.Func) {

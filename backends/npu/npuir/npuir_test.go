@@ -85,11 +85,9 @@ func TestRefused(t *testing.T) {
 // TestNoInstruction: what has no instruction is a diagnostic of the pass.
 func TestNoInstruction(t *testing.T) {
 	for _, tt := range []struct{ args, body, want string }{
-		{"%x: tensor<4xf32>", "%y = arith.addf %x, %x : tensor<4xf32>", "has no buffer yet"},
-		{"", "%y = arith.constant dense<[1, 2]> : tensor<2xi32>", "a constant of several values"},
-		{"%x: f32", "%y = tensor.from_elements %x : tensor<1xf32>", "tensor.from_elements has no instruction"},
-		{"%x: tensor<2x4xf32>", "%z = tensor.collapse_shape %x [[0, 1]] : tensor<2x4xf32> into tensor<8xf32>", "tensor.collapse_shape has no instruction"},
-		{"%n: i32, %x: tensor<4xf32>", "%z = scf.for %i = %n to %n step %n iter_args(%y = %x) -> (tensor<4xf32>) : i32 {\nscf.yield %y : tensor<4xf32>\n}", "scf.for has no instruction"},
+		{"%x: tensor<4xf32>", "%y = arith.addf %x, %x : tensor<4xf32>", "a tensor of any content has no buffer"},
+		{"%x: f64", "%e = tensor.empty() : tensor<4x4xf64>\n%a = linalg.fill ins(%x : f64) outs(%e : tensor<4x4xf64>) -> tensor<4x4xf64>\n%y = linalg.matmul ins(%a, %a : tensor<4x4xf64>, tensor<4x4xf64>) outs(%a : tensor<4x4xf64>) -> tensor<4x4xf64>", "does not multiply matrices of f64"},
+		{"%x: i64", "%e = tensor.empty() : tensor<4xi64>\n%a = linalg.fill ins(%x : i64) outs(%e : tensor<4xi64>) -> tensor<4xi64>\n%y, %z = arith.mului_extended %a, %a : tensor<4xi64>", "of 64 bits has no instruction"},
 	} {
 		f, err := text.ParseFile(newContext(), "k", []byte("module {\nfunc.func @k("+tt.args+") {\n"+tt.body+"\nfunc.return\n}\n}"))
 		if err != nil {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/tritonc/tritonc/core/dialect/linalg"
 	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/pass"
 )
 
 // Space is a memory. The zero Space is global memory.
@@ -19,6 +20,16 @@ const (
 	L0B    Space = "l0b" // the right one
 	L0C    Space = "l0c" // the result
 )
+
+// capacities are the options of passes that need the sizes of the memories: those of an
+// Ascend 910B3 unless given.
+var capacities = []pass.Option{
+	{Name: string(UB), Default: 192 << 10, Doc: "bytes of ub"},
+	{Name: string(L1), Default: 512 << 10, Doc: "bytes of l1"},
+	{Name: string(L0A), Default: 64 << 10, Doc: "bytes of l0a"},
+	{Name: string(L0B), Default: 64 << 10, Doc: "bytes of l0b"},
+	{Name: string(L0C), Default: 128 << 10, Doc: "bytes of l0c"},
+}
 
 // Attr is the space in the type of a memref.
 func (s Space) Attr() string {
