@@ -3,6 +3,7 @@ package npu
 import (
 	"github.com/tritonc/tritonc/backends/npu/adapter"
 	"github.com/tritonc/tritonc/backends/npu/chip"
+	"github.com/tritonc/tritonc/backends/npu/npuir"
 	"github.com/tritonc/tritonc/core/backend"
 	"github.com/tritonc/tritonc/core/pass"
 	"github.com/tritonc/tritonc/core/transform/facts"
@@ -15,6 +16,7 @@ import (
 const (
 	stageTTIR      = "ttir"
 	stageTTAdapter = "ttadapter"
+	stageNPUIR     = "npuir"
 )
 
 // New makes the backend. It reads nothing yet.
@@ -60,7 +62,7 @@ func describe() sdk.Facts {
 			IntDivisor: 16, PointerDivisor: 16, IntOneIsConstexpr: true,
 			Attributes: []sdk.ArgAttribute{{Key: "D", Name: "tt.divisibility", Value: 16}},
 		},
-		BinaryEnding: stageTTAdapter,
+		BinaryEnding: stageNPUIR,
 	}
 	for _, c := range chip.All() {
 		f.Targets = append(f.Targets, targetFacts(c.Target(), int64(c.UB), "Ascend, cores "+c.Arch))
@@ -118,6 +120,12 @@ func plan(c *chip.Chip, o options) *backend.Plan {
 					return c.RunPasses(adapterRows(), c.Plan.Facts)
 				},
 			},
+			{
+				Name: stageNPUIR, Doc: "the program of a core: buffers with addresses, DMA, vector and cube instructions, flags",
+				Passes: npuirRows(c), Run: func(k *backend.Compilation) error {
+					return k.RunPasses(npuirRows(c), k.Plan.Facts)
+				},
+			},
 		},
 		Facts:    pass.Facts{},
 		Device:   device(c),
@@ -156,10 +164,28 @@ func adapterRows() []pass.Row {
 	}
 }
 
+// npuirRows are the passes of the stage npuir for a chip.
+func npuirRows(c *chip.Chip) []pass.Row {
+	sizes := []pass.Setting{
+		{Name: string(npuir.UB), Value: c.UB},
+		{Name: string(npuir.L1), Value: c.L1},
+		{Name: string(npuir.L0A), Value: c.L0A},
+		{Name: string(npuir.L0B), Value: c.L0B},
+		{Name: string(npuir.L0C), Value: c.L0C},
+	}
+	return []pass.Row{
+		{Pass: npuir.LinalgToNPUIR, With: sizes, Why: "a core computes on buffers", Needed: true},
+		{Pass: npuir.MapBlocks, Why: "a grid has more programs than a chip has cores", Needed: true},
+		{Pass: std.CSE, Why: "views and addresses repeat"},
+		{Pass: npuir.PlanBuffers, With: sizes, Why: "instructions name addresses", Needed: true},
+		{Pass: npuir.InsertFlags, Why: "pipes run beside one another", Needed: true},
+	}
+}
+
 // passes are those that tritonc opt knows by name.
 func passes() []*pass.Pass {
 	var list []*pass.Pass
-	for _, rows := range [][]pass.Row{ttirRows(), adapterRows()} {
+	for _, rows := range [][]pass.Row{ttirRows(), adapterRows(), npuirRows(chip.All()[0])} {
 		for _, r := range rows {
 			known := false
 			for _, p := range list {

@@ -16,10 +16,16 @@ var local = inprocess.Backend{Kit: New(), Settings: map[string]string{"verify_pa
 // flag -s of tritonc.
 func compile(t *testing.T, path string, source []byte, kernel, signature string, values map[string]any) ([]byte, error) {
 	t.Helper()
+	return compileTo(t, stageTTAdapter, path, source, kernel, signature, values)
+}
+
+// compileTo takes it to any stage.
+func compileTo(t *testing.T, stage, path string, source []byte, kernel, signature string, values map[string]any) ([]byte, error) {
+	t.Helper()
 	target := core.Target{Backend: "npu", Arch: "ascend910b3", WarpSize: warpSize}
 	opts := &core.Options{
 		Select: func(context.Context, core.Target) (core.Backend, core.Target, error) { return local, target, nil },
-		Values: values, Stages: []string{stageTTAdapter}, AllowUnlaunchable: true,
+		Values: values, Stages: []string{stage}, AllowUnlaunchable: true,
 	}
 	variants, err := core.Variants(t.Context(), &core.Source{Path: path, Text: source}, target, opts, core.Want{Kernel: kernel, Signature: signature})
 	if err != nil {

@@ -106,7 +106,8 @@
 //	npuir.wait_flag mte2 to v 0  v begins nothing that is after until the flag is set
 //
 // A wait takes the flag back. A pair of pipes has 8 flags, and a flag that is set is not
-// set again before a wait has taken it. npuir.barrier waits for all that a pipe has been given. A
+// set again before a wait has taken it. npuir.barrier has the core issue
+// nothing more until a pipe has completed what it has been given. A
 // program without flags means what it does when each instruction completes before the
 // next begins; passes before the insertion of flags work on that form.
 //

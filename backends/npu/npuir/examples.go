@@ -9,3 +9,9 @@ var toNPUIRExample string
 
 //go:embed testdata/npuir-plan-buffers/example.txtar
 var planBuffersExample string
+
+//go:embed testdata/npuir-insert-flags/example.txtar
+var insertFlagsExample string
+
+//go:embed testdata/npuir-map-blocks/example.txtar
+var mapBlocksExample string

@@ -12,7 +12,7 @@ import (
 // generic lowers a linalg.generic over all points of tensors of one shape.
 func (l *lowering) generic(op *ir.Operation) {
 	v := linalg.AsGeneric(op)
-	shape := ir.ShapeOf(op.Result(0).Type())
+	shape := ir.ShapeOf(v.OutputsAt(0).Type())
 	args := make([]operand, op.NumOperands())
 	for i, x := range op.Operands() {
 		if !slices.Equal(ir.ShapeOf(x.Type()), shape) {
@@ -113,7 +113,8 @@ func (g *region) compute(op *ir.Operation) {
 	for i, v := range op.Operands() {
 		inputs[i] = g.element(v)
 	}
-	if g.results(op, inputs, g.shape) {
+	if low, _ := g.halves(op); low != nil {
+		g.product(op, inputs, g.shape)
 		return
 	}
 	t := op.OneResult().Type()

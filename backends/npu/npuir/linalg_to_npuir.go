@@ -2,7 +2,6 @@ package npuir
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/dialect/arith"
@@ -173,7 +172,8 @@ func (l *lowering) elementwise(op *ir.Operation) {
 			inputs[i] = operand{scalar: v}
 		}
 	}
-	if l.results(op, inputs, ir.ShapeOf(op.Result(0).Type())) {
+	if low, _ := l.halves(op); low != nil {
+		l.product(op, inputs, ir.ShapeOf(low.Type()))
 		return
 	}
 	if len(inputs) > 0 && l.in(inputs[0].view, L0C) {
@@ -182,78 +182,6 @@ func (l *lowering) elementwise(op *ir.Operation) {
 	}
 	t := op.OneResult().Type()
 	l.values[op.OneResult()] = l.compute(op, inputs, ir.ShapeOf(t), ir.ElemOf(t))
-}
-
-// compute makes a vector instruction of an operation of arith or math, or of scalars a
-// scalar operation. Attributes that say what may be assumed are dropped.
-func (l *lowering) compute(op *ir.Operation, inputs []operand, shape []int64, elem ir.Type) operand {
-	if d := op.Def().Dialect(); d != "arith" && d != "math" {
-		l.refuse(op, "%s has no instruction of an NPU", op.Name())
-	}
-	attrs := make([]ir.NamedAttr, 0, 1)
-	for _, a := range op.Attrs() {
-		switch a.Name {
-		case "predicate":
-			attrs = append(attrs, a)
-		case "fastmath", "overflowFlags":
-		default:
-			if strings.Contains(a.Name, ".") {
-				continue // what another dialect notes
-			}
-			l.refuse(op, "%s with the attribute %s has no instruction of an NPU", op.Name(), a.Name)
-		}
-	}
-	return l.apply(op.Def(), inputs, shape, elem, attrs...)
-}
-
-// apply computes an operation on elements: of scalars alone as a scalar.
-func (l *lowering) apply(def *ir.OpDef, inputs []operand, shape []int64, elem ir.Type, attrs ...ir.NamedAttr) operand {
-	args, vectors := make([]*ir.Value, len(inputs)), false
-	for i, in := range inputs {
-		if args[i] = in.scalar; in.view != nil {
-			args[i], vectors = l.memref(in.view), true
-		}
-	}
-	if !vectors {
-		return operand{scalar: l.Create(def, ir.State{Operands: args, Attrs: attrs, Types: []ir.Type{elem}}).OneResult()}
-	}
-	target := l.alloc(UB, shape, elem)
-	name := ir.NamedAttr{Name: "op", Attr: l.Context().StringAttr(def.Name)}
-	l.Create(Vector, ir.State{Operands: append(args, target.value), Attrs: append(attrs, name)})
-	return operand{view: target}
-}
-
-// results lowers an operation with several results: a product and its upper half, of
-// numbers of half the width of the widest. It reports whether op is one.
-func (l *lowering) results(op *ir.Operation, inputs []operand, shape []int64) bool {
-	extend, shift := arith.ExtUI, arith.ShRUI
-	switch op.Def() {
-	case arith.MulUIExtended:
-	case arith.MulSIExtended:
-		extend, shift = arith.ExtSI, arith.ShRSI
-	default:
-		if op.NumResults() != 1 {
-			l.refuse(op, "%s has no instruction of an NPU", op.Name())
-		}
-		return false
-	}
-	narrow := ir.ElemOf(op.Result(0).Type())
-	width := ir.BitWidth(narrow)
-	if width > 32 {
-		l.refuse(op, "%s of numbers of %d bits has no instruction of an NPU", op.Name(), width)
-	}
-	wide := l.Context().Int(2 * width)
-	product := make([]operand, 2)
-	for i, in := range inputs {
-		product[i] = l.apply(extend, []operand{in}, shape, wide)
-	}
-	whole := l.apply(arith.MulI, product, shape, wide)
-	by := operand{scalar: arith.Int(l.Builder, wide, int64(width))}
-	upper := l.apply(shift, []operand{whole, by}, shape, wide)
-	for i, o := range []operand{whole, upper} {
-		l.values[op.Result(i)] = l.apply(arith.TruncI, []operand{o}, shape, narrow)
-	}
-	return true
 }
 
 // constant makes a scalar of a constant with one value, else a buffer that the scalar unit

@@ -115,9 +115,19 @@ func (l *lowering) accumulates(loop *ir.Operation, i int) bool {
 		o.view == nil && o.scalar != nil && arith.IsZero(o.scalar) && l.fitsL0C(arg.Type()) && ir.ElemOf(arg.Type()) == l.sums(user)
 }
 
+// factors are the matrices that a matmul multiplies, and the one that it adds to.
+func factors(op *ir.Operation) (a, b, out *ir.Value) {
+	if op.Is(linalg.BatchMatmul) {
+		v := linalg.AsBatchMatmul(op)
+		return v.InputsAt(0), v.InputsAt(1), v.OutputsAt(0)
+	}
+	v := linalg.AsMatmul(op)
+	return v.InputsAt(0), v.InputsAt(1), v.OutputsAt(0)
+}
+
 // sums is the type of the elements of l0c in a matmul.
 func (l *lowering) sums(op *ir.Operation) ir.Type {
-	if ir.IsFloat(ir.ElemOf(op.OperandValues()[0].Type())) {
+	if a, _, _ := factors(op); ir.IsFloat(ir.ElemOf(a.Type())) {
 		return l.Context().F32()
 	}
 	return l.Context().I32()
@@ -174,11 +184,11 @@ func (l *lowering) toL1(op *ir.Operation, v *ir.Value) *view {
 	return to
 }
 
-// matmul lowers a product, which is added to the output: by tiles that the buffers of the
+// matmul lowers a dot, which is added to the output: by tiles that the buffers of the
 // cube unit hold, and from there through the workspace to ub.
 func (l *lowering) matmul(op *ir.Operation) {
-	ins, out := op.Group(0), op.Group(1)[0]
-	a, b := l.toL1(op, ins[0]), l.toL1(op, ins[1])
+	left, right, out := factors(op)
+	a, b := l.toL1(op, left), l.toL1(op, right)
 	shape, elem := ir.ShapeOf(out.Type()), ir.ElemOf(out.Type())
 	sums := l.sums(op)
 	init := l.of(op, out)
@@ -218,7 +228,7 @@ func (l *lowering) fromL0C(v *view) *view {
 	return made
 }
 
-// products writes the product of matrices, or of lists of them, to global memory, by
+// products writes the dot of matrices, or of lists of them, to global memory, by
 // tiles that l0c holds.
 func (l *lowering) products(a, b, to *view, sums ir.Type) {
 	if len(to.shape) == 3 {

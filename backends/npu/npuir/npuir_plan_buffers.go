@@ -1,6 +1,7 @@
 package npuir
 
 import (
+	"math"
 	"slices"
 
 	"github.com/tritonc/tritonc/backends/npu/chip"
@@ -27,17 +28,26 @@ var PlanBuffers = &pass.Pass{
 			if err != nil {
 				return err
 			}
-			for _, space := range []Space{UB, L1, L0A, L0B, L0C} {
+			for _, space := range []Space{UB, L1, L0A, L0B, L0C, Global} {
 				if err := place(r, space, buffers); err != nil {
 					return err
 				}
+			}
+			end := 0
+			for _, b := range buffers {
+				if b.space == Global {
+					end = max(end, b.end())
+				}
+			}
+			if end > 0 {
+				op.SetAttr(WorkspaceAttr, op.Context().I64Attr(int64(end)))
 			}
 		}
 		return nil
 	},
 }
 
-// buffer is a memref.alloc.
+// buffer is a memref.alloc or a npuir.workspace.
 type buffer struct {
 	op    *ir.Operation
 	space Space
@@ -76,7 +86,7 @@ func lives(r *pass.Run, f *ir.Operation) (list []*buffer, err error) {
 
 	byValue := make(map[*ir.Value]*buffer)
 	ir.Walk(f, func(op *ir.Operation) ir.WalkResult {
-		if !op.Is(linalg.Alloc) {
+		if !op.Is(linalg.Alloc) && !op.Is(Workspace) {
 			return ir.Advance
 		}
 		v := op.OneResult()
@@ -138,6 +148,10 @@ func accesses(v *ir.Value) []*ir.Operation {
 	return out
 }
 
+// alignWorkspace is what addresses in the workspace are multiples of: transfers are fastest
+// from and to such.
+const alignWorkspace = 512
+
 // align is what addresses in a space are multiples of.
 func (s Space) align() int {
 	switch s {
@@ -145,6 +159,8 @@ func (s Space) align() int {
 		return chip.AlignUB
 	case L1:
 		return chip.AlignL1
+	case Global:
+		return alignWorkspace
 	}
 	return chip.AlignL0C
 }
@@ -152,7 +168,10 @@ func (s Space) align() int {
 // place gives the buffers of a space their offsets: each the lowest at which nothing lies
 // that is alive with it, but where it can that of an input.
 func place(r *pass.Run, space Space, all []*buffer) error {
-	size, align := r.Int(string(space)), space.align()
+	size, align := math.MaxInt, space.align()
+	if space != Global {
+		size = r.Int(string(space))
+	}
 	var placed []*buffer
 	for _, b := range all {
 		if b.space != space {

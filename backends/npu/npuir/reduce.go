@@ -37,7 +37,7 @@ func (l *lowering) reduce(op *ir.Operation) {
 	for i, x := range v.Inputs() {
 		from[i], init[i] = l.of(op, x), l.of(op, v.Outputs()[i])
 	}
-	t := op.Result(0).Type()
+	t := v.OutputsAt(0).Type()
 	if def := combiner(op.Body()); def != nil {
 		target := l.fresh(init[0], ir.ShapeOf(t), ir.ElemOf(t))
 		l.Create(Reduce, ir.State{
@@ -46,7 +46,7 @@ func (l *lowering) reduce(op *ir.Operation) {
 				{Name: "op", Attr: l.Context().StringAttr(def.Name)}, {Name: "dimension", Attr: l.Context().I64Attr(int64(dimension))},
 			},
 		})
-		l.values[op.Result(0)] = operand{view: target}
+		l.values[op.OneResult()] = operand{view: target}
 		return
 	}
 	for i, o := range l.halved(op, from, dimension, init) {

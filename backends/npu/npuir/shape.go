@@ -36,7 +36,7 @@ func (l *lowering) shape(op *ir.Operation) {
 			return // as a view
 		}
 	}
-	from := l.of(op, op.OperandValues()[0])
+	from := l.of(op, source(op))
 	if from.view == nil {
 		l.values[result] = from
 		return
@@ -72,6 +72,19 @@ func (l *lowering) shape(op *ir.Operation) {
 		}
 	}
 	l.values[result] = operand{view: made}
+}
+
+// source is the tensor that an operation gives another shape.
+func source(op *ir.Operation) *ir.Value {
+	switch op.Def() {
+	case linalg.Broadcast:
+		return linalg.AsBroadcast(op).InputsAt(0)
+	case linalg.Transpose:
+		return linalg.AsTranspose(op).InputsAt(0)
+	case linalg.ExtractSlice:
+		return linalg.AsExtractSlice(op).Source()
+	}
+	return op.OneOperand()
 }
 
 // onlySteps refuses slices with strides.

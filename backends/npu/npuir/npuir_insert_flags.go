@@ -1,0 +1,361 @@
+package npuir
+
+import (
+	"math/bits"
+	"slices"
+
+	"github.com/tritonc/tritonc/core/dialect/linalg"
+	"github.com/tritonc/tritonc/core/dialect/scf"
+	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/pass"
+)
+
+// InsertFlags orders pipes by flags where they access the same memory.
+var InsertFlags = &pass.Pass{
+	Name:    "npuir-insert-flags",
+	Doc:     "have pipes wait for one another where they access the same bytes",
+	Example: insertFlagsExample,
+	Run: func(r *pass.Run) error {
+		for op := range r.Module.Body().Ops() {
+			if op.Is(linalg.Func) {
+				for b := range linalg.AsFunc(op).Body().Blocks() {
+					f := &flags{Builder: ir.NewBuilder(op.Context()), first: make(map[*ir.Operation]*ir.Operation), last: make(map[*ir.Operation]*ir.Operation)}
+					f.block(b, once, allEvents())
+				}
+			}
+		}
+		return nil
+	},
+}
+
+const pipes = int(PipeFix) + 1
+
+// clock says of each pipe which of its items are known to be complete: all up to that one.
+type clock [pipes]int
+
+// events are sets of flags, for each pair of pipes.
+type events [pipes][pipes]uint
+
+func allEvents() (e events) {
+	for i := range e {
+		for k := range e[i] {
+			e[i][k] = 1<<Events - 1
+		}
+	}
+	return e
+}
+
+// item is an operation of a block with what it accesses.
+type item struct {
+	op       *ir.Operation
+	accesses []access
+}
+
+func (it *item) uses(p Pipe) bool {
+	return slices.ContainsFunc(it.accesses, func(a access) bool { return a.pipe == p })
+}
+
+// order is a need: pipe "to" begins item before when pipe "from" has completed item after.
+// Those are numbers of items; a loop carries the order if after belongs to the iteration
+// before.
+type order struct {
+	from, to      Pipe
+	after, before int
+	carried       bool
+	event         int // -1: a barrier in place of a flag
+}
+
+// repetition is how often a block runs.
+type repetition int
+
+const (
+	once repetition = iota
+	loop
+	grid // a loop over programs, whose accesses to global memory have no order
+)
+
+// flags inserts flags.
+type flags struct {
+	*ir.Builder
+	// first and last are the flags next to a loop that belong to it, of which those before
+	// it are set first and those after it taken last.
+	first, last map[*ir.Operation]*ir.Operation
+}
+
+// schedule is the analysis of a block.
+type schedule struct {
+	items  []item
+	orders []order
+	// known[i][p] is what pipe p knows before item i; the second round of a loop follows
+	// the first. done[i][p] is what it knows when item i is complete.
+	known, done [][pipes]clock
+}
+
+// block orders the items of a block, with the events that are free there. It returns the
+// events that it uses.
+func (f *flags) block(b *ir.Block, how repetition, free events) (used events) {
+	s := &schedule{}
+	for op := range b.Ops() {
+		if as := accessesOf(op); len(as) > 0 {
+			s.items = append(s.items, item{op, as})
+		}
+	}
+	s.analyze(how)
+
+	n := len(s.items)
+	var last [pipes][pipes][Events]int // the item before which a wait takes the flag, 1 on
+	var reserved events
+	for k := range s.orders {
+		if o := &s.orders[k]; o.carried {
+			o.event = take(free[o.from][o.to]&^reserved[o.from][o.to], func(int) bool { return true })
+			if o.event >= 0 {
+				reserved[o.from][o.to] |= 1 << o.event
+				used[o.from][o.to] |= 1 << o.event
+			}
+		}
+	}
+	// Orders begin after items, in their order; items have blocks of their own.
+	for i := range s.items {
+		var within events
+		for p := range pipes {
+			for q := range pipes {
+				for e := range Events {
+					if free[p][q]&^reserved[p][q]&(1<<e) != 0 && last[p][q][e]-1 <= s.known[i][p][q] {
+						within[p][q] |= 1 << e
+					}
+				}
+			}
+		}
+		inner := f.regions(s.items[i].op, within)
+		for p := range pipes {
+			for q := range pipes {
+				used[p][q] |= inner[p][q]
+				for e := range Events {
+					if inner[p][q]&(1<<e) != 0 {
+						last[p][q][e] = i + 1
+					}
+				}
+			}
+		}
+		for k := range s.orders {
+			o := &s.orders[k]
+			if o.carried || o.after != i {
+				continue
+			}
+			known := s.done[i][o.from][o.to]
+			o.event = take(free[o.from][o.to]&^reserved[o.from][o.to], func(e int) bool { return last[o.from][o.to][e]-1 <= known })
+			if o.event >= 0 {
+				last[o.from][o.to][o.event] = o.before + 1
+				used[o.from][o.to] |= 1 << o.event
+			}
+		}
+	}
+	f.emit(b, s)
+	if how != once {
+		f.atEnd(b, s, n, used, last)
+	}
+	return used
+}
+
+// take is the first event of a set that a condition holds of, -1 if there is none.
+func take(set uint, ok func(int) bool) int {
+	for ; set != 0; set &= set - 1 {
+		if e := bits.TrailingZeros(set); ok(e) {
+			return e
+		}
+	}
+	return -1
+}
+
+// regions orders what is in the regions of an operation.
+func (f *flags) regions(op *ir.Operation, free events) (used events) {
+	how := once
+	if op.Is(scf.For) {
+		how = loop
+		if op.HasAttr(GridAttr) {
+			how = grid
+		}
+	}
+	for _, r := range op.Regions() {
+		for b := range r.Blocks() {
+			if op.Is(linalg.GenericAtomicRMW) {
+				continue
+			}
+			inner := f.block(b, how, free)
+			for p := range pipes {
+				for q := range pipes {
+					used[p][q] |= inner[p][q]
+				}
+			}
+			if op.Is(scf.While) { // its blocks take turns
+				f.SetToStart(b)
+				f.Loc = op.Loc()
+				f.barriers(accessesOf(op))
+			}
+		}
+	}
+	return used
+}
+
+// barriers waits for all pipes that accesses are by.
+func (f *flags) barriers(as []access) {
+	for p := range pipes {
+		if slices.ContainsFunc(as, func(a access) bool { return a.pipe == Pipe(p) }) {
+			f.barrier(Pipe(p))
+		}
+	}
+}
+
+func (f *flags) barrier(p Pipe) {
+	f.Create(Barrier, ir.State{Attrs: []ir.NamedAttr{{Name: "pipe", Attr: f.Context().I64Attr(int64(p))}}})
+}
+
+// analyze finds the orders that the items of a block need.
+func (s *schedule) analyze(how repetition) {
+	n := len(s.items)
+	var know [pipes]clock
+	for p := range know {
+		for q := range know[p] {
+			know[p][q] = -1
+		}
+	}
+	rounds := 1
+	if how != once {
+		rounds = 2
+	}
+	for round := range rounds {
+		for j := range s.items {
+			at := round*n + j
+			if round == 1 { // the flags of the first are there, too
+				for _, o := range s.orders {
+					if !o.carried && o.before == j {
+						know[o.to].join(s.done[n+o.after][o.from])
+					}
+				}
+			}
+			for {
+				o, ok := s.missing(&know, round, j, how)
+				if !ok {
+					break
+				}
+				s.orders = append(s.orders, o)
+				know[o.to].join(s.done[o.after][o.from])
+			}
+			s.known = append(s.known, know)
+			for p := range pipes {
+				if s.items[j].uses(Pipe(p)) {
+					know[p][p] = at
+				}
+			}
+			s.done = append(s.done, know)
+		}
+	}
+}
+
+func (c *clock) join(d clock) {
+	for q := range c {
+		c[q] = max(c[q], d[q])
+	}
+}
+
+// missing finds the latest item that item j must wait for, and does not yet.
+func (s *schedule) missing(know *[pipes]clock, round, j int, how repetition) (o order, ok bool) {
+	first, last := 0, j // the items to look at: of this iteration, or of the one before
+	if round == 1 {
+		first, last = j, len(s.items)
+	}
+	for i := last - 1; i >= first; i-- {
+		for _, a := range s.items[i].accesses {
+			for _, b := range s.items[j].accesses {
+				if a.pipe == b.pipe || i <= know[b.pipe][a.pipe] || !a.conflicts(b) || round == 1 && how == grid && a.base != nil {
+					continue
+				}
+				return order{from: a.pipe, to: b.pipe, after: i, before: j, carried: round == 1}, true
+			}
+		}
+	}
+	return o, false
+}
+
+// emit writes the flags of a block: in each gap between items first those that are set.
+func (f *flags) emit(b *ir.Block, s *schedule) {
+	flag := func(d *ir.OpDef, o order) *ir.Operation {
+		number := func(name string, n int64) ir.NamedAttr { return ir.NamedAttr{Name: name, Attr: f.Context().I64Attr(n)} }
+		return f.Create(d, ir.State{Attrs: []ir.NamedAttr{number("from", int64(o.from)), number("to", int64(o.to)), number("event", int64(o.event))}})
+	}
+	for _, o := range s.orders {
+		at := s.items[o.before].op
+		if first := f.first[at]; first != nil {
+			at = first
+		}
+		f.At(at)
+		if o.event >= 0 {
+			flag(WaitFlag, o)
+		} else {
+			f.barrier(o.from)
+		}
+	}
+	for _, o := range slices.Backward(s.orders) { // each next to its item
+		if o.event >= 0 {
+			at := s.items[o.after].op
+			if last := f.last[at]; last != nil {
+				at = last
+			}
+			f.After(at)
+			flag(SetFlag, o)
+		}
+	}
+	parent := b.Parent()
+	for _, o := range s.orders {
+		if o.carried && o.event >= 0 {
+			f.At(parent)
+			if set := flag(SetFlag, o); f.first[parent] == nil {
+				f.first[parent] = set
+			}
+		}
+	}
+	for _, o := range slices.Backward(s.orders) {
+		if o.carried && o.event >= 0 {
+			f.After(parent)
+			if wait := flag(WaitFlag, o); f.last[parent] == nil {
+				f.last[parent] = wait
+			}
+		}
+	}
+}
+
+// atEnd adds barriers to the end of a loop for the flags that could be set again before
+// they are taken.
+func (f *flags) atEnd(b *ir.Block, s *schedule, n int, used events, last [pipes][pipes][Events]int) {
+	var late [pipes]bool
+	for _, o := range s.orders {
+		switch {
+		case o.event < 0:
+		case o.carried:
+			// Set again by item after of the next iteration, in which item before took it.
+			late[o.to] = late[o.to] || s.done[n+o.after][o.from][o.to] < n+o.before
+		default:
+			late[o.to] = late[o.to] || s.done[n+o.after][o.from][o.to] < last[o.from][o.to][o.event]-1
+		}
+	}
+	for i := range s.items {
+		if s.items[i].op.NumRegions() == 0 {
+			continue
+		}
+		for p := range pipes {
+			for q := range pipes {
+				for e := range Events {
+					if used[p][q]&(1<<e) != 0 && last[p][q][e] == i+1 && s.known[n+i][p][q] < i {
+						late[q] = true
+					}
+				}
+			}
+		}
+	}
+	f.At(b.Terminator())
+	for p, is := range late {
+		if is {
+			f.barrier(Pipe(p))
+		}
+	}
+}
