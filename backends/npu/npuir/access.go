@@ -87,7 +87,7 @@ func extent(v *ir.Value) (a access, ok bool) {
 	if op == nil {
 		return access{base: v}, true
 	}
-	width := int64(ir.BitWidth(m.Elem)+7) / 8
+	width := int64(widthOf(m.Elem)+7) / 8
 	switch op.Def() {
 	case linalg.Alloc, Workspace:
 		a.space, _ = SpaceOf(ctx, v.Type())

@@ -91,7 +91,7 @@ func lives(r *pass.Run, f *ir.Operation) (list []*buffer, err error) {
 		}
 		v := op.OneResult()
 		m := linalg.MemRefOf(op.Context(), v.Type())
-		b := &buffer{op: op, first: n, width: ir.BitWidth(m.Elem)}
+		b := &buffer{op: op, first: n, width: widthOf(m.Elem)}
 		b.space, _ = SpaceOf(op.Context(), v.Type())
 		b.size = (b.width + 7) / 8
 		for _, d := range m.Shape {

@@ -31,6 +31,14 @@ var capacities = []pass.Option{
 	{Name: string(L0C), Default: 128 << 10, Doc: "bytes of l0c"},
 }
 
+// widthOf is how many bits an element has in memory.
+func widthOf(t ir.Type) int {
+	if _, index := t.(*ir.IndexType); index {
+		return 64
+	}
+	return ir.BitWidth(t)
+}
+
 // Attr is the space in the type of a memref.
 func (s Space) Attr() string {
 	if s == Global {
