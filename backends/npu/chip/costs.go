@@ -36,6 +36,8 @@ type Costs struct {
 	VectorStart float64 `cost:"vector_start"`
 	CubeStart   float64 `cost:"cube_start"`
 	BlockStart  float64 `cost:"block_start"`
+	// Scalar is how long an instruction of the scalar unit takes.
+	Scalar float64 `cost:"scalar"`
 }
 
 // Cost is a row of costs.tsv.

@@ -178,3 +178,27 @@ func (m *Memory) describe(addr uint64) string {
 	}
 	return "in no buffer"
 }
+
+// At returns the buffer whose addresses addr is among, or nil. Those of a buffer go on
+// beyond its end, and belong to no other.
+func (m *Memory) At(addr uint64) *Buffer {
+	if b := m.at(addr); b != nil && !b.freed {
+		return b
+	}
+	return nil
+}
+
+// Describe says what lies around addr, for reports.
+func (m *Memory) Describe(addr uint64) string { return m.describe(addr) }
+
+// Unwritten returns the first byte of [off, off+n) that nobody has written, or -1. Where
+// the device does not track them, all are.
+func (b *Buffer) Unwritten(off, n int) int {
+	if b.known == nil {
+		return -1
+	}
+	return b.unwritten(off, n)
+}
+
+// Wrote records that a kernel wrote n bytes at off.
+func (b *Buffer) Wrote(off, n int) { b.wrote(off, n) }

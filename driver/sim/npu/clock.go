@@ -1,0 +1,144 @@
+package npu
+
+import "math"
+
+// timing is when the events of a trace began and ended, in cycles.
+type timing struct{ starts, ends []float64 }
+
+// runner is a core whose trace is being timed.
+type runner struct {
+	t      *trace
+	queues [numPipes][]int32 // events, in order
+	next   [numPipes]int
+	busy   [numPipes]bool
+	left   [numPipes]work // of the event that the pipe runs
+	timing
+	done int
+}
+
+func newRunner(t *trace) *runner {
+	r := &runner{t: t, timing: timing{make([]float64, len(t.events)), make([]float64, len(t.events))}}
+	for i := range t.events {
+		r.ends[i] = math.Inf(1)
+		p := t.events[i].pipe
+		r.queues[p] = append(r.queues[p], int32(i))
+	}
+	return r
+}
+
+// simulate finds when the events of the cores of one AI core happen. They share its
+// bandwidth: transfers under way at a time have equal parts of it.
+func simulate(cores []*runner, k *rates) {
+	now := 0.0
+	for {
+		for started := true; started; {
+			started = false
+			for _, r := range cores {
+				for p := range numPipes {
+					started = r.begin(p, now) || started
+				}
+			}
+		}
+		flows := 0
+		for _, r := range cores {
+			flows += r.flows()
+		}
+		step := math.Inf(1)
+		for _, r := range cores {
+			step = min(step, r.soonest(k, flows))
+		}
+		if math.IsInf(step, 1) {
+			return
+		}
+		now += step
+		for _, r := range cores {
+			r.advance(k, flows, step, now)
+		}
+	}
+}
+
+// begin has a pipe begin its next event, if that can begin.
+func (r *runner) begin(p Pipe, now float64) bool {
+	if r.busy[p] || r.next[p] == len(r.queues[p]) {
+		return false
+	}
+	i := r.queues[p][r.next[p]]
+	e := &r.t.events[i]
+	if !r.ended(e.issued, now) || !r.ended(e.after, now) || e.fresh && r.done < int(i) {
+		return false
+	}
+	r.busy[p], r.left[p], r.starts[i] = true, e.work, now
+	return true
+}
+
+// ended reports whether the event before i has ended.
+func (r *runner) ended(i int32, now float64) bool { return i == 0 || r.ends[i-1] <= now }
+
+// flows is how many transfers of the core are under way.
+func (r *runner) flows() int {
+	n := 0
+	for p := range numPipes {
+		if r.busy[p] && r.left[p].cycles <= 0 && r.left[p].bytes > 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// rates are the bytes a cycle of an AI core, and the most that one transfer out may have.
+type rates struct{ in, out, outMost float64 }
+
+func (k *rates) of(w *work, flows int) float64 {
+	if w.outward {
+		return min(k.out/float64(flows), k.outMost)
+	}
+	return k.in / float64(flows)
+}
+
+// soonest is how long it takes until something changes.
+func (r *runner) soonest(k *rates, flows int) float64 {
+	step := math.Inf(1)
+	for p := range numPipes {
+		switch w := &r.left[p]; {
+		case !r.busy[p]:
+		case w.cycles > 0:
+			step = min(step, w.cycles)
+		case w.bytes > 0:
+			step = min(step, w.bytes/k.of(w, flows))
+		default:
+			step = 0
+		}
+	}
+	return step
+}
+
+// tiny is less than what any event takes, to which times are rounded.
+const tiny = 1e-6
+
+// advance lets time pass.
+func (r *runner) advance(k *rates, flows int, step, now float64) {
+	for p := range numPipes {
+		if !r.busy[p] {
+			continue
+		}
+		w := &r.left[p]
+		switch {
+		case w.cycles > 0:
+			w.cycles -= step
+			if w.cycles < tiny {
+				w.cycles = 0
+			}
+		case w.bytes > 0:
+			w.bytes -= step * k.of(w, flows)
+			if w.bytes < tiny {
+				w.bytes = 0
+			}
+		}
+		if w.cycles <= 0 && w.bytes <= 0 {
+			r.busy[p] = false
+			r.ends[r.queues[p][r.next[p]]] = now
+			r.next[p]++
+			r.done++
+		}
+	}
+}

@@ -1,0 +1,167 @@
+package npu
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"text/tabwriter"
+	"time"
+
+	"github.com/tritonc/tritonc/core/diag"
+)
+
+// Report is what a launch counted.
+type Report struct {
+	Kernel   string
+	Chip     string
+	Grid     [3]int
+	Programs int
+	// Cycles is when the last core ends; CoreCycles is when each does.
+	Cycles     float64
+	CoreCycles []float64
+	// Pipes are the cycles that each pipe was busy, the sum of all cores.
+	Pipes [numPipes]float64
+	// Instructions counts those that were executed, of the scalar unit and the others.
+	Instructions uint64
+	// In and Out are bytes that came from global memory and went to it.
+	In, Out int64
+	// Used are bytes of a core's memories that buffers take.
+	Used     [numSpaces]int
+	Findings []*Finding
+
+	prog   *Program
+	clock  float64
+	traces []*trace
+	times  []timing
+}
+
+// add counts what a core has executed.
+func (r *Report) add(c *core) {
+	r.Instructions += c.steps
+	r.In += c.bytesIn
+	r.Out += c.bytesOut
+}
+
+// time finds out how long everything took. Cores are taken to lie on AI cores as widely
+// as they can, so that vector cores share one only where there are more than AI cores.
+func (r *Report) time(n *run, traces []*trace) {
+	k := &rates{n.costs.HBMRead, n.costs.HBMWrite, n.costs.UBToGM}
+	if n.prog.cube() {
+		k.outMost = k.out
+	}
+	ai := n.opt.Chip.Cubes
+	r.traces, r.times, r.CoreCycles = traces, make([]timing, len(traces)), make([]float64, len(traces))
+	for first := range min(ai, len(traces)) {
+		var group []*runner
+		for i := first; i < len(traces); i += ai {
+			group = append(group, newRunner(traces[i]))
+		}
+		simulate(group, k)
+		for i, g := range group {
+			r.times[first+i*ai] = g.timing
+		}
+	}
+	for i, t := range traces {
+		for e := range t.events {
+			r.Pipes[t.events[e].pipe] += r.times[i].ends[e] - r.times[i].starts[e]
+			r.CoreCycles[i] = max(r.CoreCycles[i], r.times[i].ends[e])
+		}
+		r.Cycles = max(r.Cycles, r.CoreCycles[i])
+	}
+	r.Used = n.prog.Used
+}
+
+// Time is how long the launch takes by the model.
+func (r *Report) Time() time.Duration {
+	return time.Duration(r.Cycles / r.clock * float64(time.Microsecond))
+}
+
+// busy is the part of the time of all cores that a pipe was busy.
+func (r *Report) busy(p Pipe) float64 {
+	if r.Cycles == 0 {
+		return 0
+	}
+	return r.Pipes[p] / (r.Cycles * float64(len(r.CoreCycles)))
+}
+
+// WriteTable prints the report for people.
+func (r *Report) WriteTable(w io.Writer) error {
+	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
+	fmt.Fprintf(t, "kernel\t%s on %s\n", r.Kernel, r.Chip)
+	fmt.Fprintf(t, "programs\t%d on %d cores\n", r.Programs, len(r.CoreCycles))
+	fmt.Fprintf(t, "cycles\t%.0f\t%v at %g MHz\n", r.Cycles, r.Time().Round(10*time.Nanosecond), r.clock)
+	fmt.Fprintf(t, "instructions\t%d\n", r.Instructions)
+	fmt.Fprintf(t, "bytes in\t%d\t%s\n", r.In, r.rate(r.In))
+	fmt.Fprintf(t, "bytes out\t%d\t%s\n", r.Out, r.rate(r.Out))
+	for s, n := range r.Used {
+		if n > 0 {
+			fmt.Fprintf(t, "%s\t%s of a core\n", Space(s), diag.Count(n, "byte"))
+		}
+	}
+	fmt.Fprintf(t, "pipe\tcycles of all cores\tbusy\n")
+	for p, n := range r.Pipes {
+		if n > 0 {
+			fmt.Fprintf(t, "  %s\t%.0f\t%.1f %%\n", Pipe(p), n, 100*r.busy(Pipe(p)))
+		}
+	}
+	for _, f := range r.Findings {
+		fmt.Fprintf(t, "finding\t%s\t%s\n", f.Kind, f.Loc)
+	}
+	return t.Flush()
+}
+
+// rate is bytes a cycle.
+func (r *Report) rate(n int64) string {
+	if r.Cycles == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%.1f B/cycle", float64(n)/r.Cycles)
+}
+
+// WriteJSON prints the report as one object and a newline.
+func (r *Report) WriteJSON(w io.Writer) error {
+	type pipe struct {
+		Cycles float64 `json:"cycles"`
+		Busy   float64 `json:"busy"`
+	}
+	type finding struct {
+		Kind    Kind   `json:"kind"`
+		Message string `json:"message"`
+		File    string `json:"file"`
+		Line    int    `json:"line"`
+		Count   int    `json:"count"`
+	}
+	out := struct {
+		Kernel       string          `json:"kernel"`
+		Chip         string          `json:"chip"`
+		Grid         [3]int          `json:"grid"`
+		Cores        int             `json:"cores"`
+		Cycles       float64         `json:"cycles"`
+		CoreCycles   []float64       `json:"core_cycles"`
+		Instructions uint64          `json:"instructions"`
+		In           int64           `json:"bytes_in"`
+		Out          int64           `json:"bytes_out"`
+		Used         map[string]int  `json:"memory"`
+		Pipes        map[string]pipe `json:"pipes"`
+		Findings     []finding       `json:"findings"`
+	}{
+		r.Kernel, r.Chip, r.Grid, len(r.CoreCycles), r.Cycles, r.CoreCycles, r.Instructions, r.In, r.Out,
+		map[string]int{},
+		map[string]pipe{},
+		[]finding{},
+	}
+	for s, n := range r.Used {
+		if n > 0 {
+			out.Used[Space(s).String()] = n
+		}
+	}
+	for p, n := range r.Pipes {
+		if n > 0 {
+			out.Pipes[Pipe(p).String()] = pipe{n, r.busy(Pipe(p))}
+		}
+	}
+	for _, f := range r.Findings {
+		out.Findings = append(out.Findings, finding{f.Kind, f.Message, f.Loc.File, f.Loc.Line, f.Count})
+	}
+	return json.NewEncoder(w).Encode(out)
+}
