@@ -122,8 +122,8 @@ func plan(c *chip.Chip, o options) *backend.Plan {
 			},
 			{
 				Name: stageNPUIR, Doc: "the program of a core: buffers with addresses, DMA, vector and cube instructions, flags",
-				Passes: npuirRows(c), Run: func(k *backend.Compilation) error {
-					return k.RunPasses(npuirRows(c), k.Plan.Facts)
+				Passes: npuirRows(c, o.Multibuffer), Run: func(k *backend.Compilation) error {
+					return k.RunPasses(npuirRows(c, o.Multibuffer), k.Plan.Facts)
 				},
 			},
 		},
@@ -164,8 +164,9 @@ func adapterRows() []pass.Row {
 	}
 }
 
-// npuirRows are the passes of the stage npuir for a chip.
-func npuirRows(c *chip.Chip) []pass.Row {
+// npuirRows are the passes of the stage npuir for a chip, with two of each buffer of a
+// transfer or one.
+func npuirRows(c *chip.Chip, multibuffer bool) []pass.Row {
 	sizes := []pass.Setting{
 		{Name: string(npuir.UB), Value: c.UB},
 		{Name: string(npuir.L1), Value: c.L1},
@@ -173,19 +174,24 @@ func npuirRows(c *chip.Chip) []pass.Row {
 		{Name: string(npuir.L0B), Value: c.L0B},
 		{Name: string(npuir.L0C), Value: c.L0C},
 	}
-	return []pass.Row{
+	rows := []pass.Row{
 		{Pass: npuir.LinalgToNPUIR, With: sizes, Why: "a core computes on buffers", Needed: true},
 		{Pass: npuir.MapBlocks, Why: "a grid has more programs than a chip has cores", Needed: true},
 		{Pass: std.CSE, Why: "views and addresses repeat"},
-		{Pass: npuir.PlanBuffers, With: sizes, Why: "instructions name addresses", Needed: true},
-		{Pass: npuir.InsertFlags, Why: "pipes run beside one another", Needed: true},
 	}
+	if multibuffer {
+		rows = append(rows, pass.Row{Pass: npuir.Multibuffer, With: sizes, Why: "transfers run beside the units"})
+	}
+	return append(rows,
+		pass.Row{Pass: npuir.PlanBuffers, With: sizes, Why: "instructions name addresses", Needed: true},
+		pass.Row{Pass: npuir.InsertFlags, Why: "pipes run beside one another", Needed: true},
+	)
 }
 
 // passes are those that tritonc opt knows by name.
 func passes() []*pass.Pass {
 	var list []*pass.Pass
-	for _, rows := range [][]pass.Row{ttirRows(), adapterRows(), npuirRows(chip.All()[0])} {
+	for _, rows := range [][]pass.Row{ttirRows(), adapterRows(), npuirRows(chip.All()[0], true)} {
 		for _, r := range rows {
 			known := false
 			for _, p := range list {

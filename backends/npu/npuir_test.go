@@ -12,9 +12,6 @@ import (
 // refusedCode are the reference kernels that have a form for NPUs and no program, and why.
 var refusedCode = map[string]string{
 	"dot_fp64_float64_None": "the cube unit of an NPU does not multiply matrices of f64",
-	// Rows that wrap around are loaded element by element, with indices of 64 bits.
-	"matmul_fp16": "ub overflow", "matmul_fp16_strided": "ub overflow", "matmul_fp16_8w": "ub overflow",
-	"matmul_bf16": "ub overflow", "matmul_fp8e4nv": "ub overflow",
 }
 
 // TestReferencePrograms compiles the reference kernels to programs of a core.

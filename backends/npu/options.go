@@ -41,9 +41,10 @@ var optionSpecs = []sdk.OptionSpec{
 
 // options are the values of optionSpecs that stages look at.
 type options struct {
-	NumWarps   int     `json:"num_warps"`
-	MLIR       int     `json:"mlir"`
-	IROverride *string `json:"ir_override"`
+	NumWarps    int     `json:"num_warps"`
+	Multibuffer bool    `json:"multibuffer"`
+	MLIR        int     `json:"mlir"`
+	IROverride  *string `json:"ir_override"`
 }
 
 // readOptions reads what parseOptions made.

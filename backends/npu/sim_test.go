@@ -25,7 +25,7 @@ func simulate(t *testing.T, artifact []byte, grid [3]int, args ...any) *npu.Repo
 		t.Fatal(err)
 	}
 	c := chip.Of("ascend910b3")
-	if _, err := new(pass.Runner).Run(f.Op, npuirRows(c), nil); err != nil {
+	if _, err := new(pass.Runner).Run(f.Op, npuirRows(c, true), nil); err != nil {
 		t.Fatal(err)
 	}
 	file, err := npusim.Write(f.Op, c)

@@ -15,3 +15,6 @@ var insertFlagsExample string
 
 //go:embed testdata/npuir-map-blocks/example.txtar
 var mapBlocksExample string
+
+//go:embed testdata/npuir-multibuffer/example.txtar
+var multibufferExample string

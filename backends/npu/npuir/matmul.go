@@ -277,10 +277,14 @@ func (l *lowering) tiles(a, b, c *view, init bool) {
 			tn = (tn + 1) / 2
 		}
 	}
-	as, bs := l.alloc(L0A, []int64{2, tm, tk}, elem), l.alloc(L0B, []int64{2, tk, tn}, elem)
-	half := 0
+	halves := int64(2)
+	if tm == m && tn == n && tk == k {
+		halves = 1 // of one tile npuir-multibuffer makes the halves
+	}
+	as, bs := l.alloc(L0A, []int64{halves, tm, tk}, elem), l.alloc(L0B, []int64{halves, tk, tn}, elem)
+	half := int64(0)
 	tile := func(from, buffer *view, i, j, h, w int64) *view {
-		to := &view{base: buffer.base, offset: linalg.Num(int64(half) * buffer.strides[0]), shape: []int64{h, w}, strides: []int64{w, 1}}
+		to := &view{base: buffer.base, offset: linalg.Num(half * buffer.strides[0]), shape: []int64{h, w}, strides: []int64{w, 1}}
 		l.copy(l.part(from, linalg.Nums(i, j), []int64{h, w}), to)
 		return to
 	}
@@ -291,7 +295,7 @@ func (l *lowering) tiles(a, b, c *view, init bool) {
 				left, right := tile(a, as, i, x, h, d), tile(b, bs, x, j, d, w)
 				made := l.Op(MMAD, []*ir.Value{l.memref(left), l.memref(right), l.memref(l.part(c, linalg.Nums(i, j), []int64{h, w}))})
 				AsMMAD(made).SetInit(init && x == 0)
-				half = 1 - half
+				half = (half + 1) % halves
 			}
 		}
 	}

@@ -35,6 +35,7 @@ var PlanBuffers = &pass.Pass{
 			}
 			end := 0
 			for _, b := range buffers {
+				b.op.SetAttr(OffsetAttr, op.Context().I64Attr(int64(b.offset)))
 				if b.space == Global {
 					end = max(end, b.end())
 				}
@@ -195,7 +196,6 @@ func place(r *pass.Run, space Space, all []*buffer) error {
 			return overflow(r, b, placed, size)
 		}
 		placed = append(placed, b)
-		b.op.SetAttr(OffsetAttr, b.op.Context().I64Attr(int64(b.offset)))
 	}
 	return nil
 }

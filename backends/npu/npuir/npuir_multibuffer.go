@@ -1,0 +1,172 @@
+package npuir
+
+import (
+	"slices"
+
+	"github.com/tritonc/tritonc/core/dialect/arith"
+	"github.com/tritonc/tritonc/core/dialect/linalg"
+	"github.com/tritonc/tritonc/core/dialect/scf"
+	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/pass"
+)
+
+// Multibuffer gives loops two of each buffer of a transfer, so that one is copied while the
+// units compute on the other. They are made before the loop, and so alive throughout.
+var Multibuffer = &pass.Pass{
+	Name:    "npuir-multibuffer",
+	Doc:     "double the buffers of loops that fit, one for every second iteration",
+	Example: multibufferExample,
+	Options: capacities,
+	Run: func(r *pass.Run) error {
+		var functions []*ir.Operation
+		for op := range r.Module.Body().Ops() {
+			if op.Is(linalg.Func) {
+				functions = append(functions, op)
+			}
+		}
+		for _, f := range functions {
+			for i := range len(transferLoops(f)) {
+				// The loops keep their order: each is made anew in its place.
+				tried := f.Clone(ir.NewMapping())
+				f.Block().InsertBefore(tried, f)
+				doubled(transferLoops(tried)[i])
+				fits, err := fitsIn(r, tried)
+				if err != nil {
+					return err
+				}
+				if fits {
+					f.Erase()
+					f = tried
+				} else {
+					tried.Erase()
+				}
+			}
+		}
+		return nil
+	},
+}
+
+// fitsIn reports whether the buffers of a function fit in the memories.
+func fitsIn(r *pass.Run, f *ir.Operation) (bool, error) {
+	buffers, err := lives(r, f)
+	if err != nil {
+		return false, err
+	}
+	for _, space := range []Space{UB, L1, L0A, L0B, L0C} {
+		if place(r, space, buffers) != nil {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// transferLoops are the innermost loops whose bodies copy between buffers of their own and
+// global memory, in their order.
+func transferLoops(f *ir.Operation) []*ir.Operation {
+	var out []*ir.Operation
+	ir.Walk(f, func(op *ir.Operation) ir.WalkResult {
+		if op.Is(scf.For) && len(transferred(op)) > 0 && !slices.ContainsFunc(nested(op), func(in *ir.Operation) bool { return len(transferred(in)) > 0 }) {
+			out = append(out, op)
+		}
+		return ir.Advance
+	})
+	return out
+}
+
+// nested are the loops in a loop.
+func nested(loop *ir.Operation) []*ir.Operation {
+	var out []*ir.Operation
+	ir.Walk(loop, func(op *ir.Operation) ir.WalkResult {
+		if op != loop && (op.Is(scf.For) || op.Is(scf.While)) {
+			out = append(out, op)
+		}
+		return ir.Advance
+	})
+	return out
+}
+
+// transferred are the buffers of a loop's body that are doubled: those that are copied
+// from or to global memory, and those of l0a and l0b. There are none where nothing is copied
+// from or to global memory.
+func transferred(loop *ir.Operation) []*ir.Operation {
+	if !loop.Is(scf.For) {
+		return nil
+	}
+	var out []*ir.Operation
+	copies := false
+	for op := range loop.Body().Ops() {
+		if !op.Is(linalg.Alloc) {
+			continue
+		}
+		v := op.OneResult()
+		space, _ := SpaceOf(op.Context(), v.Type())
+		global := slices.ContainsFunc(accesses(v), func(user *ir.Operation) bool {
+			p := PipeOf(user)
+			return p == PipeMTE2 || p == PipeMTE3
+		})
+		if global || space == L0A || space == L0B {
+			out = append(out, op)
+		}
+		copies = copies || global
+	}
+	if !copies {
+		return nil
+	}
+	return out
+}
+
+// doubled makes a loop anew that does two iterations in one, the second where there is one,
+// each with its own buffers.
+func doubled(loop *ir.Operation) {
+	b := ir.NewBuilder(loop.Context())
+	b.At(loop)
+	step := scf.Step(loop)
+	twice := arith.Binary(b, arith.AddI, step, step)
+	halves := make(map[*ir.Operation][2]*ir.Value)
+	for _, op := range transferred(loop) {
+		t := op.OneResult().Type()
+		halves[op] = [2]*ir.Value{b.Op(linalg.Alloc, nil, t).OneResult(), b.Op(linalg.Alloc, nil, t).OneResult()}
+	}
+	made := scf.NewFor(b, scf.LowerBound(loop), scf.UpperBound(loop), twice, scf.Inits(loop)...)
+	for _, a := range loop.Attrs() {
+		made.SetAttr(a.Name, a.Attr)
+	}
+
+	// body clones the body with one of the two of each buffer, and returns what it yields.
+	body := func(half int, args []*ir.Value) []*ir.Value {
+		m := ir.NewMapping()
+		for i, v := range loop.Body().Args() {
+			m.Map(v, args[i])
+		}
+		end := loop.Body().Terminator()
+		for op := range loop.Body().Ops() {
+			if buffers, ok := halves[op]; ok {
+				m.Map(op.OneResult(), buffers[half])
+			} else if op != end {
+				b.Insert(op.Clone(m))
+			}
+		}
+		out := make([]*ir.Value, end.NumOperands())
+		for i, v := range end.Operands() {
+			out[i] = m.Lookup(v)
+		}
+		b.Loc = end.Loc()
+		return out
+	}
+	b.SetToEnd(made.Body())
+	first := body(0, made.Body().Args())
+	next := arith.Binary(b, arith.AddI, scf.InductionVar(made), step)
+	more := arith.Compare(b, arith.CmpI, arith.SLT, next, scf.UpperBound(made))
+	second := scf.NewIf(b, more, len(first) > 0, types(first)...)
+	v := scf.AsIf(second)
+	b.SetToEnd(v.ThenRegion().First())
+	scf.NewYield(b, body(1, append([]*ir.Value{next}, first...))...)
+	if len(first) > 0 {
+		b.SetToEnd(v.ElseRegion().First())
+		scf.NewYield(b, first...)
+	}
+	b.SetToEnd(made.Body())
+	scf.NewYield(b, second.Results()...)
+	loop.ReplaceAllUsesWith(made.Results()...)
+	loop.Erase()
+}
