@@ -97,6 +97,9 @@ type Metadata struct {
 	// its tensor map is made; a nil one is passed in its parts, as all are where there
 	// are none.
 	Descriptors []*DescriptorMeta `json:"tensordesc_meta"`
+	// Object is the whole, for devices whose backend tells them more; nil where nothing is
+	// known.
+	Object json.RawMessage `json:"-"`
 }
 
 // ParseMetadata reads what a compile returns beside its artifacts; nothing is
@@ -109,6 +112,7 @@ func ParseMetadata(text []byte) (Metadata, error) {
 	if err := json.Unmarshal(text, &m); err != nil {
 		return m, fmt.Errorf("metadata: %w", err)
 	}
+	m.Object = text
 	return m, nil
 }
 

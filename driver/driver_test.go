@@ -2,6 +2,7 @@ package driver
 
 import (
 	"reflect"
+	"strings"
 	"testing"
 )
 
@@ -9,6 +10,9 @@ func TestMetadata(t *testing.T) {
 	m, err := ParseMetadata([]byte(`{"name":"k","num_warps":8,"shared":512,"global_scratch_size":4,"tensordesc_meta":[{"swizzle":3}],"more":1}`))
 	if err != nil || len(m.Descriptors) != 1 || m.Kernel != "k" || m.NumWarps != 8 || m.Shared != 512 || m.GlobalScratch != 4 {
 		t.Errorf("%+v, %v", m, err)
+	}
+	if !strings.Contains(string(m.Object), `"more":1`) {
+		t.Errorf("of the object there is %s", m.Object)
 	}
 	if m, err := ParseMetadata(nil); err != nil || !reflect.DeepEqual(m, Metadata{}) {
 		t.Errorf("%+v, %v", m, err)

@@ -90,6 +90,9 @@ type DeviceBinary struct {
 	Shared             int64
 	GlobalScratchSize  int64 // bytes per block
 	GlobalScratchAlign int64
+	// Metadata is all of the compile's, a JSON object: a backend tells the driver of its
+	// devices what else a launch needs by keys of its own. Empty where there are none.
+	Metadata string
 }
 
 // DeviceKernel is a loaded binary.

@@ -251,7 +251,7 @@ func TestDeviceLaunch(t *testing.T) {
 	}
 	want := sdk.DeviceBinary{
 		Name: "k.cubin", Code: []byte{0x7f, 0}, Kernel: "k", NumWarps: 4, NumCTAs: 2, Cooperative: true, PDL: true, Shared: 1 << 16,
-		GlobalScratchSize: 5, GlobalScratchAlign: 128,
+		GlobalScratchSize: 5, GlobalScratchAlign: 128, Metadata: `{"name": "k", "of_its_own": [1, "é"]}`,
 	}
 	k, err := d.Load(t.Context(), want)
 	if diff := cmp.Diff(want, h.loaded); err != nil || diff != "" {

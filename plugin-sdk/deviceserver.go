@@ -337,5 +337,6 @@ func deviceBinaryFromWire(b *pb.LoadRequest) DeviceBinary {
 		Name: b.GetName(), Code: b.GetCode(), Kernel: b.GetKernel(), NumWarps: int(b.GetNumWarps()), NumCTAs: int(b.GetNumCtas()),
 		Cooperative: b.GetLaunchCooperativeGrid(), PDL: b.GetLaunchPdl(),
 		Shared: b.GetShared(), GlobalScratchSize: b.GetGlobalScratchSize(), GlobalScratchAlign: b.GetGlobalScratchAlign(),
+		Metadata: b.GetMetadata(),
 	}
 }

@@ -109,6 +109,7 @@ func (d *device) Load(b driver.Binary) (driver.Kernel, error) {
 		k.far, err = d.far.Load(ctx, sdk.DeviceBinary{
 			Name: b.Name, Code: b.Code, Kernel: b.Kernel, NumWarps: b.NumWarps, NumCTAs: b.NumCTAs, Cooperative: b.Cooperative, PDL: b.PDL, Shared: int64(b.Shared),
 			GlobalScratchSize: int64(b.GlobalScratch), GlobalScratchAlign: int64(b.GlobalScratchAlign),
+			Metadata: string(b.Object),
 		})
 		return err
 	})

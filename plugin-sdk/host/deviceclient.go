@@ -255,7 +255,7 @@ func deviceBinaryToWire(b sdk.DeviceBinary) *pb.LoadRequest {
 	return &pb.LoadRequest{
 		Name: wire.UTF8(b.Name), Code: b.Code, Kernel: wire.UTF8(b.Kernel), NumWarps: int32(b.NumWarps), NumCtas: int32(b.NumCTAs),
 		Shared: b.Shared, GlobalScratchSize: b.GlobalScratchSize, GlobalScratchAlign: b.GlobalScratchAlign,
-		LaunchCooperativeGrid: b.Cooperative, LaunchPdl: b.PDL,
+		LaunchCooperativeGrid: b.Cooperative, LaunchPdl: b.PDL, Metadata: wire.UTF8(b.Metadata),
 	}
 }
 

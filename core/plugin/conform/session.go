@@ -145,7 +145,7 @@ func (s *session) load(ctx context.Context, name string, code []byte, metadata s
 	resp, err := s.client.Load(ctx, &pb.LoadRequest{
 		Session: s.id, Name: name, Code: code, Kernel: m.Name, NumWarps: m.NumWarps, NumCtas: m.NumCTAs, Shared: m.Shared,
 		GlobalScratchSize: m.GlobalScratchSize, GlobalScratchAlign: m.GlobalScratchAlign,
-		LaunchCooperativeGrid: m.Cooperative, LaunchPdl: m.PDL,
+		LaunchCooperativeGrid: m.Cooperative, LaunchPdl: m.PDL, Metadata: metadata,
 	})
 	if err := answered(resp, err); err != nil {
 		return 0, err

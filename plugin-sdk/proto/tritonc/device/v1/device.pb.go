@@ -1023,8 +1023,11 @@ type LoadRequest struct {
 	GlobalScratchAlign    int64                  `protobuf:"varint,9,opt,name=global_scratch_align,json=globalScratchAlign,proto3" json:"global_scratch_align,omitempty"`           // bytes
 	LaunchCooperativeGrid bool                   `protobuf:"varint,10,opt,name=launch_cooperative_grid,json=launchCooperativeGrid,proto3" json:"launch_cooperative_grid,omitempty"` // all blocks run at once
 	LaunchPdl             bool                   `protobuf:"varint,11,opt,name=launch_pdl,json=launchPdl,proto3" json:"launch_pdl,omitempty"`                                       // the kernel may start before the one before it has ended
-	unknownFields         protoimpl.UnknownFields
-	sizeCache             protoimpl.SizeCache
+	// All of the compile's metadata, a JSON object, for what a backend tells its own
+	// driver of a launch; empty where there are none.
+	Metadata      string `protobuf:"bytes,12,opt,name=metadata,proto3" json:"metadata,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *LoadRequest) Reset() {
@@ -1132,6 +1135,13 @@ func (x *LoadRequest) GetLaunchPdl() bool {
 		return x.LaunchPdl
 	}
 	return false
+}
+
+func (x *LoadRequest) GetMetadata() string {
+	if x != nil {
+		return x.Metadata
+	}
+	return ""
 }
 
 type LoadResponse struct {
@@ -1667,7 +1677,7 @@ const file_tritonc_device_v1_device_proto_rawDesc = "" +
 	"\x04size\x18\x04 \x01(\x03R\x04size\"d\n" +
 	"\fReadResponse\x12\x12\n" +
 	"\x04data\x18\x01 \x01(\fR\x04data\x12@\n" +
-	"\vdiagnostics\x18\x02 \x03(\v2\x1e.tritonc.backend.v1.DiagnosticR\vdiagnostics\"\xf0\x02\n" +
+	"\vdiagnostics\x18\x02 \x03(\v2\x1e.tritonc.backend.v1.DiagnosticR\vdiagnostics\"\x8c\x03\n" +
 	"\vLoadRequest\x12\x18\n" +
 	"\asession\x18\x01 \x01(\x04R\asession\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x12\n" +
@@ -1681,7 +1691,8 @@ const file_tritonc_device_v1_device_proto_rawDesc = "" +
 	"\x17launch_cooperative_grid\x18\n" +
 	" \x01(\bR\x15launchCooperativeGrid\x12\x1d\n" +
 	"\n" +
-	"launch_pdl\x18\v \x01(\bR\tlaunchPdl\"h\n" +
+	"launch_pdl\x18\v \x01(\bR\tlaunchPdl\x12\x1a\n" +
+	"\bmetadata\x18\f \x01(\tR\bmetadata\"h\n" +
 	"\fLoadResponse\x12\x16\n" +
 	"\x06kernel\x18\x01 \x01(\x04R\x06kernel\x12@\n" +
 	"\vdiagnostics\x18\x02 \x03(\v2\x1e.tritonc.backend.v1.DiagnosticR\vdiagnostics\"\x90\x01\n" +
