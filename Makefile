@@ -13,11 +13,11 @@ LDFLAGS    = -s -w
 
 # Programs of this module, and modules of their own that live in the tree.
 BACKENDS = $(patsubst %,./%,$(wildcard backends/*/cmd/*))
-DRIVERS  = $(if $(filter linux,$(shell $(GO) env GOOS)),./driver/hip/cmd/tritonc-device-hip)
+DRIVERS  = $(if $(filter linux,$(shell $(GO) env GOOS)),$(addprefix ./,$(filter-out driver/cuda/%,$(wildcard driver/*/cmd/tritonc-device-*))))
 MODULES  = $(patsubst %/go.mod,%,$(wildcard examples/backends/*/go.mod))
 
 .PHONY: build
-build: ## bin/tritonc, beside it the backends and AMD's driver, in bin/examples those of examples/
+build: ## bin/tritonc, beside it the backends and the drivers of AMD and Ascend, in bin/examples those of examples/
 	$(GO) build -trimpath -ldflags '$(LDFLAGS) -X main.revision=$(REVISION)' -o bin/ ./cmd/tritonc
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/ $(BACKENDS) $(DRIVERS) # less address space
 	@set -e; for m in $(MODULES); do \

@@ -112,12 +112,15 @@ func (f *confineFlags) apply(opts *plugin.Options) {
 }
 
 // deviceFiles are what drivers in a sandbox use of /dev, unless deviceFilesVar lists
-// others: NVIDIA's, AMD's, and those of the kernel's common interfaces.
-var deviceFiles = []string{"/dev/nvidia*", "/dev/kfd", "/dev/dri", "/dev/accel"}
+// others: NVIDIA's, AMD's, Ascend's, and those of the kernel's common interfaces.
+var deviceFiles = []string{"/dev/nvidia*", "/dev/kfd", "/dev/davinci*", "/dev/devmm_svm", "/dev/hisi_hdc", "/dev/dri", "/dev/accel"}
 
 // driverReads are what vendors' libraries read of the system besides what every
 // program does: which devices there are, where, and by which driver of the kernel.
-var driverReads = []string{"/sys", "/proc/devices", "/proc/modules", "/proc/driver", "/etc/OpenCL", "/opt/rocm"}
+var driverReads = []string{"/sys", "/proc/devices", "/proc/modules", "/proc/driver", "/etc/OpenCL", "/opt/rocm", "/usr/local/Ascend"}
+
+// driverRoots are variables that name the folders of vendors' software.
+var driverRoots = []string{"ROCM_PATH", "ASCEND_HOME_PATH", "ASCEND_TOOLKIT_HOME"}
 
 // applyToDrivers puts the limits into the options of a host of drivers. In a sandbox
 // a driver has of the environment what a backend has, the variables of driverEnv, and
@@ -137,9 +140,11 @@ func (f *confineFlags) applyToDrivers(opts *remote.Options, env *environment) {
 			box.Read = append(box.Read, process.ToolFolders(dir)...)
 		}
 	}
-	for _, dir := range slices.Concat(list("LD_LIBRARY_PATH"), list("ROCM_PATH")) {
-		if filepath.IsAbs(dir) {
-			box.Read = append(box.Read, dir)
+	for _, variable := range slices.Concat([]string{"LD_LIBRARY_PATH"}, driverRoots) {
+		for _, dir := range list(variable) {
+			if filepath.IsAbs(dir) {
+				box.Read = append(box.Read, dir)
+			}
 		}
 	}
 	patterns := list(deviceFilesVar)
@@ -160,7 +165,7 @@ func driverEnv(environ, names []string) (kept []string) {
 	for _, kv := range environ {
 		name, _, _ := strings.Cut(kv, "=")
 		switch {
-		case slices.Contains([]string{"PATH", "HOME", "LD_LIBRARY_PATH", "ROCM_PATH"}, name),
+		case slices.Contains([]string{"PATH", "HOME", "LD_LIBRARY_PATH"}, name), slices.Contains(driverRoots, name),
 			strings.HasSuffix(name, "_VISIBLE_DEVICES"), strings.HasSuffix(name, "_DEVICE_ORDER"), slices.Contains(names, name):
 			kept = append(kept, kv)
 		}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/tritonc/tritonc/internal/ascendstandin"
 	"github.com/tritonc/tritonc/internal/cudastandin"
 	"github.com/tritonc/tritonc/internal/hipstandin"
 )
@@ -56,6 +57,13 @@ func TestScript(t *testing.T) {
 	} else {
 		t.Log(missingHIP)
 	}
+	cann, missingCANN := ascendstandin.Library(t)
+	ascendPlugin := ""
+	if missingCANN == "" {
+		ascendPlugin = ascendstandin.Plugin(t, filepath.Join("..", ".."))
+	} else {
+		t.Log(missingCANN)
+	}
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
@@ -78,6 +86,8 @@ func TestScript(t *testing.T) {
 			env.Setenv("STANDIN_LIBRARY", standin.Library)
 			env.Setenv("HIP_PLUGIN", hipPlugin)
 			env.Setenv("HIP_LIBRARY", rocm)
+			env.Setenv("ASCEND_PLUGIN", ascendPlugin)
+			env.Setenv("ASCEND_LIBRARY", cann)
 			return nil
 		},
 		Condition: func(name string) (bool, error) {
@@ -86,6 +96,8 @@ func TestScript(t *testing.T) {
 				return missing == "", nil
 			case "hipstandin":
 				return missingHIP == "", nil
+			case "ascendstandin":
+				return missingCANN == "", nil
 			}
 			return condition(name)
 		},
@@ -104,6 +116,7 @@ func TestScript(t *testing.T) {
 //	toolchain  llc and ptxas are there; make test sees to it
 //	standin    so is the driver for NVIDIA GPUs, over a stand-in for CUDA
 //	hipstandin that for AMD GPUs is, over a stand-in for HIP
+//	ascendstandin that for Ascend NPUs is, over a stand-in for CANN
 //	tmpfs      a process can have a small disk of its own
 func condition(name string) (bool, error) {
 	switch name {

@@ -111,8 +111,8 @@ const (
 )
 
 // Meaning implements native.Library.
-func (l *library) Meaning(code status) (name, text string) {
-	return l.errorName(code), l.errorString(code)
+func (l *library) Meaning(code status) (name, text, more string) {
+	return l.errorName(code), l.errorString(code), ""
 }
 
 // Help implements native.Library: it says what keeps HIP from seeing a GPU that is there.

@@ -1,7 +1,7 @@
 package native
 
 import (
-	"fmt"
+	"strings"
 	"time"
 
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
@@ -26,9 +26,9 @@ type Library interface {
 	Load(s *Session, b *sdk.DeviceBinary) (Code, error)
 	// Version is for people, "HIP 6.2"; empty where the library does not tell.
 	Version() string
-	// Meaning is the name of a status, and what it means. It is asked for by the thread
-	// whose call returned the status.
-	Meaning(Status) (name, text string)
+	// Meaning is the name of a status, what it means, and what more the library tells of the
+	// call. It is asked for once, by the thread whose call returned the status.
+	Meaning(Status) (name, text, more string)
 	// Help is the next step where a status is the machine's trouble, else empty.
 	Help(Status) string
 	// OutOfMemory reports whether a status of Malloc is for lack of memory.
@@ -102,18 +102,22 @@ type Launch interface {
 
 // statusError is a call of a library that failed.
 type statusError struct {
-	what       string // failed
-	name, text string // of the status
+	what             string // failed
+	name, text, more string // of the status
 }
 
 func (e *statusError) Error() string { return e.what + ": " + e.said() }
 
 // said is what the library says: "hipErrorOutOfMemory (out of memory)".
 func (e *statusError) said() string {
-	if e.text == "" {
-		return e.name
+	s := e.name
+	if e.text != "" {
+		s += " (" + e.text + ")"
 	}
-	return fmt.Sprintf("%s (%s)", e.name, e.text)
+	for line := range strings.Lines(e.more) {
+		s += "\n    " + strings.TrimRight(line, "\n")
+	}
+	return s
 }
 
 // Explain makes an error of a status, which says what failed; nil of Success.
@@ -129,6 +133,6 @@ func Explain(l Library, what string, code Status) error {
 }
 
 func statusOf(l Library, what string, code Status) *statusError {
-	name, text := l.Meaning(code)
-	return &statusError{what, name, text}
+	name, text, more := l.Meaning(code)
+	return &statusError{what, name, text, more}
 }

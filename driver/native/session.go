@@ -85,7 +85,7 @@ func (s *Session) allocate(name string, size int64) (Handle, error) {
 	case code == Success:
 		return at, nil
 	case s.lib.OutOfMemory(code):
-		status, _ := s.lib.Meaning(code)
+		status, _, _ := s.lib.Meaning(code)
 		left := ""
 		if n, code := s.lib.Left(); code == Success {
 			left = fmt.Sprintf("; %d are free", n)

@@ -16,7 +16,7 @@ var source string
 // Where that is impossible for lack of a C compiler, the reason is returned instead.
 func Library(t testing.TB) (rocm, missing string) {
 	t.Helper()
-	return standin.Library(t, map[string]string{"libamdhip64.so.6": source})
+	return standin.Library(t, map[string]string{"lib/libamdhip64.so.6": source})
 }
 
 // Plugin builds the driver, as make build does, and returns its folder. root is that of

@@ -110,6 +110,7 @@ var rules = []rule{
 	{"driver/sim/amdgcn", []string{"core/diag", "core/work", "driver/sim/simt"}, stdlibOnly, "what reads one machine's code knows no other's"},
 	{"driver/sim/...", []string{"core/diag", "core/work", "driver/sim/..."}, nil, "the simulator knows code for GPUs, and no device of ours"},
 	{"driver/native", []string{"core/diag", "core/work", "plugin-sdk/..."}, nil, "what drivers over a vendor's library share knows no vendor"},
+	{"driver/ascend/...", []string{"backends/npu/chip", "core/diag", "core/work", "driver/ascend", "driver/native", "plugin-sdk/..."}, nil, "a driver plugin speaks with a vendor's library and the SDK"},
 	{"driver/hip/...", []string{"core/diag", "core/work", "driver", "driver/hip", "driver/image", "driver/native", "plugin-sdk/..."}, nil, "a driver plugin speaks with a vendor's library and the SDK"},
 	{"driver/...", []string{"core/diag", "core/work", "core/layout", "core/plugin/process", "core/trust", "core/plugin/wire", "plugin-sdk/...", "driver/..."}, nil, "a device runs binaries, it does not compile"},
 	{"examples/...", []string{"core/diag", "core/input", "core/work", "core/frontend/syntax", "driver/...", "plugin-sdk/target", "examples/..."}, nil, "a program that carries its kernels compiled carries no compiler"},

@@ -150,8 +150,8 @@ func (r *release) try(ctx context.Context, whole *archived, backends []*archived
 			return err
 		}
 	}
-	if host.os == hipDriverOS {
-		if err := r.drives(ctx, tritonc, path.Base(hipDriver)); err != nil {
+	for _, d := range host.drivers() {
+		if err := r.drives(ctx, tritonc, path.Base(d.program)); err != nil {
 			return err
 		}
 	}

@@ -136,9 +136,9 @@ func (r *release) archives(ctx context.Context, p platform) ([]*archived, error)
 	for _, b := range r.backends {
 		a.programs = append(a.programs, p.program(b.program()))
 	}
-	if p.os == hipDriverOS {
-		a.programs = append(a.programs, path.Base(hipDriver))
-		a.notes = append(a.notes, path.Base(hipDriver)+" needs glibc and, for devices, AMD's ROCm")
+	for _, d := range p.drivers() {
+		a.programs = append(a.programs, path.Base(d.program))
+		a.notes = append(a.notes, path.Base(d.program)+" needs glibc and, for devices, "+d.needs)
 	}
 	note, err := r.cudaDriver(ctx, p, dir)
 	switch {
@@ -177,20 +177,28 @@ func (a *archived) pack(r *release, p platform, name string, entries []entry) (e
 	return err
 }
 
-// hipDriver is the driver of AMD GPUs, for the one system that it is for.
-const (
-	hipDriver   = "./driver/hip/cmd/tritonc-device-hip"
-	hipDriverOS = "linux"
-)
+// nativeDriver is a driver that opens its vendor's library when it runs.
+type nativeDriver struct{ program, needs string }
 
-// build builds tritonc, the backends and the driver of AMD GPUs. None needs cgo.
+// drivers are those for a platform.
+func (p platform) drivers() []nativeDriver {
+	if p.os != "linux" {
+		return nil
+	}
+	return []nativeDriver{
+		{"./driver/ascend/cmd/tritonc-device-ascend", "Ascend's CANN"},
+		{"./driver/hip/cmd/tritonc-device-hip", "AMD's ROCm"},
+	}
+}
+
+// build builds tritonc, the backends and the drivers. None needs cgo.
 func (r *release) build(ctx context.Context, p platform, dir string) error {
 	packages, err := r.packages()
 	if err != nil {
 		return err
 	}
-	if p.os == hipDriverOS {
-		packages = append(packages, hipDriver)
+	for _, d := range p.drivers() {
+		packages = append(packages, d.program)
 	}
 	return r.run(ctx, []string{"GOOS=" + p.os, "GOARCH=" + p.arch, "CGO_ENABLED=0"}, r.root, io.Discard,
 		"go", append([]string{"build", "-ldflags", "-s -w " + r.stamp(), "-o", dir + string(filepath.Separator)}, packages...)...)

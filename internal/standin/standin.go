@@ -15,9 +15,9 @@ import (
 //go:embed testdata/standin.h
 var header string
 
-// Library builds libraries for the time of the test, of C files by the names that the
-// libraries have, and returns the root of a folder lib with them. Where that is impossible
-// for lack of a C compiler, the reason is returned instead.
+// Library builds libraries for the time of the test, of C files by the paths that the
+// libraries have, "lib/libamdhip64.so.6", and returns the folder that these are in. Where
+// that is impossible for lack of a C compiler, the reason is returned instead.
 func Library(t testing.TB, sources map[string]string) (root, missing string) {
 	t.Helper()
 	if runtime.GOOS != "linux" {
@@ -28,16 +28,17 @@ func Library(t testing.TB, sources map[string]string) (root, missing string) {
 		return "", fmt.Sprintf("the stand-in for a vendor's library needs a C compiler: %v", err)
 	}
 	root = t.TempDir()
-	lib := filepath.Join(root, "lib")
-	if err := os.Mkdir(lib, 0o700); err != nil {
-		t.Fatal(err)
-	}
 	write(t, filepath.Join(root, "standin.h"), header)
-	for name, source := range sources {
-		stem, _, _ := strings.Cut(name, ".")
+	for file, source := range sources {
+		path := filepath.Join(root, filepath.FromSlash(file))
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		stem, _, _ := strings.Cut(filepath.Base(path), ".")
 		file := filepath.Join(root, stem+".c")
 		write(t, file, source)
-		compile := exec.Command(cc, "-Wall", "-Werror", "-Wno-unused-function", "-O1", "-shared", "-fPIC", "-Wl,-soname,"+name, "-o", filepath.Join(lib, name), file)
+		// Without a soname no other test's library is found as the loader's own.
+		compile := exec.Command(cc, "-Wall", "-Werror", "-Wno-unused-function", "-O1", "-shared", "-fPIC", "-o", path, file)
 		if out, err := compile.CombinedOutput(); err != nil {
 			t.Fatalf("%s: %v\n%s", compile, err, out)
 		}
