@@ -193,7 +193,12 @@ func (noTiles) TileStores(int) []TileStore { return nil }
 // copiesAtOnce copies where a copy starts, so that nothing is in flight.
 type copiesAtOnce struct{ memory Memory }
 
-func (m copiesAtOnce) CopyAsync(b *llir.Builder, c *Copy) error {
+func (m copiesAtOnce) CopyAsync(b *llir.Builder, c *Copy) error { return copyAtOnce(b, m.memory, c) }
+
+// CopyAtOnce does a copy through registers, by LLVM's loads and stores.
+func CopyAtOnce(b *llir.Builder, c *Copy) error { return copyAtOnce(b, plainMemory{}, c) }
+
+func copyAtOnce(b *llir.Builder, m Memory, c *Copy) error {
 	from := c.From
 	if from.Mask != nil && from.Other == nil {
 		from.Other = make([]llir.Value, from.Count)
@@ -201,11 +206,11 @@ func (m copiesAtOnce) CopyAsync(b *llir.Builder, c *Copy) error {
 			from.Other[i] = b.M.Zero(from.Elem)
 		}
 	}
-	vals, err := m.memory.LoadGlobal(b, &from)
+	vals, err := m.LoadGlobal(b, &from)
 	if err != nil {
 		return err
 	}
-	m.memory.StoreShared(b, &Access{
+	m.StoreShared(b, &Access{
 		Ptr: c.To, Offset: c.ToOffset, Elem: from.Elem, Count: from.Count, Mask: c.Owner,
 	}, vals)
 	return nil

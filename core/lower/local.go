@@ -298,12 +298,12 @@ func (e *emitter) copies(t *copying) error {
 	if t.other != nil {
 		others = spread(e.value(t.other), p.tensor.regs)
 	}
-	owner := e.firstReplica(p.tensor)
+	owner, consecutive := e.firstReplica(p.tensor), p.consecutive()
 	e.sharedAccesses(p, buf.ptr, 0, func(a *Access, regs []int) {
 		if err != nil {
 			return
 		}
-		c := Copy{From: t.from, To: a.Ptr, ToOffset: a.Offset, Owner: owner, Crowded: e.m.crowded}
+		c := Copy{From: t.from, To: a.Ptr, ToOffset: a.Offset, Owner: owner, Consecutive: consecutive, Crowded: e.m.crowded}
 		c.From.Elem, c.From.Count = p.elem, p.vec
 		c.From.Mask = pickReg(masks, regs[0])
 		if c.From.Mask != nil && others != nil {

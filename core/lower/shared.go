@@ -81,6 +81,30 @@ func (e *emitter) planShared(t *ir.TensorType, m *ttg.MemDescType, buf *buffer) 
 	return p, nil
 }
 
+// consecutive reports whether the lanes of every warp write vec elements one after the
+// other, from a place that lane 0 knows.
+func (p *sharedPlan) consecutive() bool {
+	next := uint64(p.vec)
+	for _, c := range p.offs.Columns(layout.Lane) {
+		if c != next {
+			return false
+		}
+		next *= 2
+	}
+	others := append([]uint64{uint64(p.flip)}, p.offs.Columns(layout.Warp)...)
+	for _, c := range p.offs.Columns(layout.Register) {
+		if c >= uint64(p.vec) {
+			others = append(others, c)
+		}
+	}
+	for _, c := range others {
+		if c&(next-1) != 0 {
+			return false
+		}
+	}
+	return p.padding == nil || !slices.ContainsFunc(p.padding.Intervals, func(n int) bool { return n%int(next) != 0 })
+}
+
 // inOwnBlock checks that each CTA of a cluster has in its buffer what its threads hold
 // of a tensor: that its part begins at the same element in both.
 func inOwnBlock(l *tensorLayout, shared layout.Layout, blocks layout.Bases) error {

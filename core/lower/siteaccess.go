@@ -58,8 +58,9 @@ func (s *Site) Store(value *ir.Value, at Place, store func(a *Access, offset lli
 
 // Copy puts the elements at a place into a buffer, those of other, where that is not nil, or
 // zeros in the place of masked ones; contiguity is how many neighbours the user says that
-// there are. Each call of load reads neighbours, as in Load, which are stored at once.
-func (s *Site) Copy(token, buffer *ir.Value, at Place, other *ir.Value, contiguity int64, load func(a *Access, offset llir.Value) ([]llir.Value, error)) error {
+// there are. Each call of load reads neighbours, as in Load, which are stored at once; it is
+// made where direct does not start the copy by itself.
+func (s *Site) Copy(token, buffer *ir.Value, at Place, other *ir.Value, contiguity int64, load func(a *Access, offset llir.Value) ([]llir.Value, error), direct func(c *Copy, offset llir.Value) bool) error {
 	offsets, err := s.offsets(at)
 	if err != nil {
 		return err
@@ -68,6 +69,9 @@ func (s *Site) Copy(token, buffer *ir.Value, at Place, other *ir.Value, contigui
 	return s.e.copies(&copying{
 		op: s.op, dst: buffer, where: at.Offsets, mask: at.Mask, other: other, contiguity: contiguity, width: s.placeWidth(at),
 		start: func(c *Copy, r int) error {
+			if direct(c, offsets[r]) {
+				return nil
+			}
 			vals, err := load(&c.From, offsets[r])
 			if err == nil {
 				s.e.m.caps.Memory.StoreShared(s.B, &Access{Ptr: c.To, Offset: c.ToOffset, Elem: c.From.Elem, Count: c.From.Count, Mask: c.Owner}, vals)

@@ -264,6 +264,8 @@ type Copy struct {
 	ToOffset int64
 	// Owner, an i1, is false in threads that only hold replicas; nil is true.
 	Owner llir.Value
+	// Consecutive is set where the lanes of every warp write one after the other.
+	Consecutive bool
 	// Crowded is set where the program's threads hold large tensors, so that few registers
 	// are left to them.
 	Crowded bool

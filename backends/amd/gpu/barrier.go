@@ -51,10 +51,11 @@ func WithoutMarks(code []byte) []byte {
 }
 
 // The operands of s_waitcnt that wait for LDS alone: lgkmcnt(0), and the greatest counts of
-// the rest, where gfx9 and gfx11 have them.
+// the rest, where gfx9 and gfx11 have them; gfx9Memory waits for vector memory alone.
 const (
-	gfx9LDS  = 0xC07F
-	gfx11LDS = 0xFC07
+	gfx9LDS    = 0xC07F
+	gfx9Memory = 0x0F70
+	gfx11LDS   = 0xFC07
 )
 
 // waitForLDS waits until the lane's accesses to LDS are done.

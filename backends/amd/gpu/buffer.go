@@ -82,12 +82,14 @@ func (t *Target) bufferLoad(s *lower.Site, op *ir.Operation) error {
 	return s.Load(v.Result(), at, v.Other(), t.reads(s, rsrc, v.Cache()))
 }
 
-// bufferCopy copies to LDS, through registers.
+// bufferCopy copies to LDS, through registers where no instruction does.
 func (t *Target) bufferCopy(s *lower.Site, op *ir.Operation) error {
 	v := amdg.AsBufferLoadToLocal(op)
 	rsrc := t.descriptor(s.B, s.Value(v.Ptr())[0])
 	at := lower.Place{Base: v.Ptr(), Offsets: v.Offsets(), Mask: v.Mask()}
-	return s.Copy(v.Token(), v.Dest(), at, v.Other(), v.Contiguity(), t.reads(s, rsrc, v.Cache()))
+	return s.Copy(v.Token(), v.Dest(), at, v.Other(), v.Contiguity(), t.reads(s, rsrc, v.Cache()), func(c *lower.Copy, offset llir.Value) bool {
+		return t.bufferToLDS(s.B, c, rsrc, offset, v.Cache())
+	})
 }
 
 // reads makes the loads of one operation.

@@ -31,7 +31,7 @@ const (
 
 // Capabilities are those for which the package has instructions.
 func (t *Target) Capabilities() lower.Capabilities {
-	return lower.Capabilities{Warp: t, Matrix: t, Math: t, NarrowFloats: t, Asm: t, VendorOps: t, Reports: t, Atomics: lower.LLVMAtomics{GPU: agent, CTA: workgroup}}
+	return lower.Capabilities{Copies: copies{t}, Warp: t, Matrix: t, Math: t, NarrowFloats: t, Asm: t, VendorOps: t, Reports: t, Atomics: lower.LLVMAtomics{GPU: agent, CTA: workgroup}}
 }
 
 // Triple is LLVM's name of the target.
