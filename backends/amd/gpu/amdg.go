@@ -25,6 +25,7 @@ func (t *Target) Operations() map[*ir.OpDef]*lower.VendorOp {
 		amdg.Dialect().Op("amdg.buffer_atomic_rmw"):           {Lower: t.bufferAtomic, Atomic: true},
 		amdg.Dialect().Op("amdg.buffer_atomic_cas"):           {Lower: t.bufferCompare, Atomic: true},
 		amdg.Dialect().Op("amdg.buffer_load_to_local"):        {Lower: t.bufferCopy, Effects: writesFirst},
+		amdg.Dialect().Op("amdg.async_wait"):                  {Lower: t.asyncWait, Effects: waits},
 		amdg.ROCDL().Op("rocdl.s.setprio"):                    {Lower: hint("llvm.amdgcn.s.setprio", "priority", llir.I16)},
 		amdg.ROCDL().Op("rocdl.sched.barrier"):                {Lower: hint("llvm.amdgcn.sched.barrier", "mask", llir.I32)},
 	}
@@ -45,6 +46,9 @@ func (t *Target) Effects() func(*ir.Operation) (membar.Effects, bool) {
 func writesFirst(*ir.Operation) membar.Effects {
 	return membar.Effects{Operands: []membar.Effect{membar.Writes}}
 }
+
+// waits is the effect of a wait for copies.
+func waits(*ir.Operation) membar.Effects { return membar.Effects{Waits: true} }
 
 // hint calls an intrinsic with an attribute of the operation.
 func hint(intrinsic, attr string, t llir.Type) func(*lower.Site, *ir.Operation) error {

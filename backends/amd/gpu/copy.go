@@ -1,6 +1,8 @@
 package gpu
 
 import (
+	"github.com/tritonc/tritonc/backends/amd/amdg"
+	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/llir"
 	"github.com/tritonc/tritonc/core/lower"
 )
@@ -27,9 +29,26 @@ func (t copies) CopyAsync(b *llir.Builder, c *lower.Copy) error {
 func (copies) CommitCopies(*llir.Builder) {}
 
 // WaitCopies waits for all: how many instructions a group has is not known here.
-func (t copies) WaitCopies(b *llir.Builder, _ int) {
+func (t copies) WaitCopies(b *llir.Builder, _ int) { t.waitForCopies(b, 0) }
+
+// asyncWait waits until at most so many instructions have not ended.
+func (t *Target) asyncWait(s *lower.Site, op *ir.Operation) error {
+	v := amdg.AsAsyncWait(op)
+	t.waitForCopies(s.B, int(v.NumInst()))
+	s.Set(v.RetToken())
+	return nil
+}
+
+// mostInFlight is how high the counter of accesses to vector memory goes.
+const mostInFlight = 63
+
+// waitForCopies waits until at most n accesses to vector memory have not ended, on chips
+// that have instructions that copy to LDS: they end in order. Bits 3:0 and 15:14 of the
+// operand are the number.
+func (t *Target) waitForCopies(b *llir.Builder, n int) {
 	if t.MFMA >= 3 {
-		b.Call(b.M.Declare("llvm.amdgcn.s.waitcnt", llir.HasEffects, llir.Void, llir.I32), b.M.I32(gfx9Memory))
+		n = min(n, mostInFlight)
+		b.Call(b.M.Declare("llvm.amdgcn.s.waitcnt", llir.HasEffects, llir.Void, llir.I32), b.M.I32(gfx9Memory|n&15|n>>4<<14))
 	}
 }
 

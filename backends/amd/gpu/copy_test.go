@@ -111,6 +111,9 @@ func copyText(kind, tile, shared, masked, chip string, pointers bool) string {
 		}
 		text = strings.Replace(text, "%token = "+line+"\n", fmt.Sprintf(copyPointers, kind, by), 1)
 	}
+	if !pointers { // by instructions
+		text = strings.Replace(text, "ttg.async_wait %group {num = 0 : i32}", "amdg.async_wait %token {num_inst = 0 : i32}", 1)
+	}
 	return strings.NewReplacer(
 		"sizePerThread = [1, 4], threadsPerWarp = [4, 16]", "sizePerThread = "+each+"], threadsPerWarp = "+threads,
 		"vec = 4, perPhase = 1, maxPhase = 8", fmt.Sprintf("vec = %s, perPhase = %s, maxPhase = %s", f[0], f[1], f[2]),

@@ -154,8 +154,7 @@ func (a *analysis) op(op *ir.Operation, s state) state {
 	case op.Is(gpu.Barrier), op.Is(ttg.LocalBarrier):
 		return s.met()
 	case op.Is(ttg.AsyncWait):
-		a.after[a.lastFence(op)] = true
-		return s.met()
+		return a.copiesEnded(op, s)
 	case op.Is(cf.Br), op.Is(cf.CondBr):
 		return s
 	}
@@ -306,7 +305,16 @@ func (a *analysis) foreignOp(op *ir.Operation, e Effects, s state) state {
 	if e.Joins {
 		s = s.joined(e.Pending)
 	}
+	if e.Waits {
+		return a.copiesEnded(op, s)
+	}
 	return s
+}
+
+// copiesEnded puts a barrier after a wait for copies.
+func (a *analysis) copiesEnded(op *ir.Operation, s state) state {
+	a.after[a.lastFence(op)] = true
+	return s.met()
 }
 
 // area accounts for what an operation does in the memory placed for it.

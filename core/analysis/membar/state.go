@@ -41,6 +41,9 @@ type Effects struct {
 	// have read what all threads asked them to, but for the last Pending operations.
 	Joins   bool
 	Pending int
+	// Waits: each thread waits until its asynchronous copies have ended, so that a barrier
+	// shows to all what they wrote.
+	Waits bool
 }
 
 // Foreign tells what an operation does; false where it is none of a target's.
