@@ -6,6 +6,8 @@ import (
 	"github.com/tritonc/tritonc/backends/amd/buffers"
 	"github.com/tritonc/tritonc/backends/amd/matrixcore"
 	"github.com/tritonc/tritonc/backends/amd/transform"
+	"github.com/tritonc/tritonc/core/dialect/ttg"
+	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/pass"
 	"github.com/tritonc/tritonc/core/transform/std"
 	"github.com/tritonc/tritonc/core/transform/ttgir"
@@ -14,6 +16,7 @@ import (
 	"github.com/tritonc/tritonc/core/transform/ttgir/matrix"
 	"github.com/tritonc/tritonc/core/transform/ttgir/pipeline"
 	"github.com/tritonc/tritonc/core/transform/ttir"
+	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
 
 // The passes that are more than core's own: with patterns for layouts and slices, and without the
@@ -187,6 +190,42 @@ func lastRows(a arch, o options) []pass.Row {
 			{Name: "target-arch", Value: a.chip.Name}, {Name: lowered.Name, Value: true},
 		}, Why: "conversions are final, and none folds two into one any more"},
 	}
+}
+
+// copied holds where a module waits for copies.
+var copied = &pass.Condition{Name: ttg.AsyncWait.Name, Holds: func(f pass.Facts) bool { return f["waits"] > 0 }}
+
+// llirRows are the passes that prepare a module for its lowering.
+func llirRows() []pass.Row {
+	return []pass.Row{
+		{Pass: transform.UpdateAsyncWaitCount, When: copied, With: []pass.Setting{{Name: lowered.Name, Value: true}}, Why: "no pass moves copies from now on"},
+	}
+}
+
+// llirFacts are what conditions of llirRows ask about a module.
+func llirFacts(a arch, module *ir.Operation) pass.Facts {
+	waits := a.chip.MFMA >= 3 && ir.Walk(module, func(op *ir.Operation) ir.WalkResult {
+		if op.Is(ttg.AsyncWait) {
+			return ir.Stop
+		}
+		return ir.Advance
+	})
+	if !waits {
+		return nil
+	}
+	return pass.Facts{"waits": 1}
+}
+
+// llirTools are what the stage llir shows.
+func llirTools(a arch) []sdk.PassRow {
+	if a.chip.MFMA < 3 {
+		return nil
+	}
+	var out []sdk.PassRow
+	for _, r := range llirRows() {
+		out = append(out, sdk.PassRow{Name: r.Pass.Name, Doc: r.Pass.Doc, Why: r.Why, Condition: r.When.Name})
+	}
+	return out
 }
 
 // passes are all that RunPasses knows by name.

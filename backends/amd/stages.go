@@ -34,7 +34,7 @@ func (j *job) stages() []backend.Stage {
 		},
 		{
 			Name: stageLLIR, Doc: "LLVM IR for one thread", Needs: facts.Lowerable,
-			Run: j.makeLLIR,
+			Tools: llirTools(j.arch), Run: j.makeLLIR,
 		},
 		{
 			Name: stageAMDGCN, Doc: "assembly, by LLVM's llc",
@@ -53,6 +53,11 @@ const codeObjectVersion = 500
 
 // makeLLIR lowers the module, and links libraries where it calls them.
 func (j *job) makeLLIR(c *backend.Compilation) error {
+	if f := llirFacts(j.arch, c.Module); len(f) > 0 {
+		if err := c.RunPasses(llirRows(), f); err != nil {
+			return err
+		}
+	}
 	res, err := llvm.Lower(c, j.target(), func(res *lower.Result) {
 		res.LLVM.AddFlag(llir.FlagError, "amdhsa_code_object_version", codeObjectVersion)
 		res.LLVM.MergeGuards()

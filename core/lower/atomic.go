@@ -75,7 +75,7 @@ func (e *emitter) atomic(op *ir.Operation) error {
 	p.values, p.mask, p.access = rmw.Val(), rmw.Mask(), Atomic{Op: rmw.AtomicRmwOp(), Sem: rmw.Sem(), Scope: rmw.Scope()}
 	p.width = func(l *tensorLayout, bits int) int {
 		elem, _, _ := memoryType(p.result.Type())
-		return min(e.m.caps.Atomics.AtomicWidth(rmw.AtomicRmwOp(), elem), e.vectorWidth(rmw.Ptr(), rmw.Mask(), l, bits))
+		return min(e.m.caps.Atomics.AtomicWidth(rmw.AtomicRmwOp(), elem), e.m.vectorWidth(rmw.Ptr(), rmw.Mask(), l, bits))
 	}
 	p.do = func(a *Atomic, r int) ([]llir.Value, error) {
 		place(a, r)

@@ -82,7 +82,7 @@ func (e *emitter) localStore(op ttg.LocalStoreOp) error {
 
 func (e *emitter) storeBuffer(src, dst *ir.Value) error {
 	buf := e.buffer(dst)
-	p, err := e.planShared(src.Type().(*ir.TensorType), memDesc(dst), buf)
+	p, err := e.m.planShared(src.Type().(*ir.TensorType), memDesc(dst), buf.offset)
 	if err != nil {
 		return err
 	}
@@ -116,7 +116,7 @@ func (e *emitter) localLoad(op ttg.LocalLoadOp) error {
 // loadBuffer reads a buffer as a tensor of type t.
 func (e *emitter) loadBuffer(src *ir.Value, t *ir.TensorType) ([]llir.Value, error) {
 	buf := e.buffer(src)
-	p, err := e.planShared(t, memDesc(src), buf)
+	p, err := e.m.planShared(t, memDesc(src), buf.offset)
 	if err != nil {
 		return nil, err
 	}
@@ -244,78 +244,6 @@ func (e *emitter) memDescView(op *ir.Operation) error {
 	return e.show(op.OneResult(), &buffer{ptr: buf.ptr, offset: make([]int64, len(memDesc(op.OneResult()).Shape))})
 }
 
-// asyncCopy starts the copies of a thread's elements.
-func (e *emitter) asyncCopy(op ttg.AsyncCopyOp) error {
-	in := e.value(op.Src())
-	err := e.copies(&copying{
-		op: op.Op, dst: op.Result(), where: op.Src(), mask: op.Mask(), other: op.Other(), contiguity: op.Contiguity(),
-		width: func(l *tensorLayout, bits int) int { return e.vectorWidth(op.Src(), op.Mask(), l, bits) },
-		from:  Access{Cache: op.Cache(), Evict: op.Evict()},
-		start: func(c *Copy, r int) error {
-			c.From.Ptr, c.From.Offset = llir.SplitPtr(in[r])
-			return e.m.caps.Copies.CopyAsync(e.b, c)
-		},
-	})
-	e.set(op.Token(), nil)
-	return err
-}
-
-// copying is a copy of the elements of a tensor to a buffer; its fields are as those of
-// loading.
-type copying struct {
-	op                      *ir.Operation
-	dst, where, mask, other *ir.Value
-	// contiguity is how many neighbours the user says that there are.
-	contiguity int64
-	width      func(l *tensorLayout, bits int) int
-	from       Access // how memory is read
-	// start copies the elements of the registers from r on.
-	start func(c *Copy, r int) error
-}
-
-func (e *emitter) copies(t *copying) error {
-	places, ok := t.where.Type().(*ir.TensorType)
-	if !ok {
-		return fmt.Errorf("needs a tensor of pointers")
-	}
-	buf := e.buffer(t.dst)
-	m := memDesc(t.dst)
-	p, err := e.planShared(t.op.Context().Tensor(places.Shape, m.Elem, places.Encoding), m, buf)
-	if err != nil {
-		return err
-	}
-	contiguity := int(t.contiguity)
-	if blocked, ok := encoding.Get(places).(*layout.Blocked); ok {
-		// It is of the pointers, and a thread's elements may be neighbours in the
-		// buffer along another dimension than their pointers'.
-		contiguity = min(contiguity, blocked.SizePerThread[blocked.Order[0]])
-	}
-	p.vec = min(p.vec, max(t.width(p.tensor, 8*p.size), contiguity), neighbours(p.offs))
-	var masks, others []llir.Value
-	if t.mask != nil {
-		masks = spread(e.value(t.mask), p.tensor.regs)
-	}
-	if t.other != nil {
-		others = spread(e.value(t.other), p.tensor.regs)
-	}
-	owner, consecutive := e.firstReplica(p.tensor), p.consecutive()
-	e.sharedAccesses(p, buf.ptr, 0, func(a *Access, regs []int) {
-		if err != nil {
-			return
-		}
-		c := Copy{From: t.from, To: a.Ptr, ToOffset: a.Offset, Owner: owner, Consecutive: consecutive, Crowded: e.m.crowded}
-		c.From.Elem, c.From.Count = p.elem, p.vec
-		c.From.Mask = pickReg(masks, regs[0])
-		if c.From.Mask != nil && others != nil {
-			for _, r := range regs {
-				c.From.Other = append(c.From.Other, others[r])
-			}
-		}
-		err = t.start(&c, regs[0])
-	})
-	return err
-}
-
 // largeWords is how many registers of 32 bits a tensor has that leaves few to others.
 const largeWords = 128
 
@@ -337,34 +265,4 @@ func localLoaded(op *ir.Operation) ir.Type {
 		return nil
 	}
 	return op.OneResult().Type()
-}
-
-// neighbours is how many registers with consecutive indices, in that order, lie
-// side by side: what is also side by side in the memory that they point to.
-func neighbours(offs layout.Layout) int {
-	n := 1
-	for _, c := range offs.Columns(layout.Register) {
-		if c != uint64(n) {
-			break
-		}
-		n *= 2
-	}
-	return n
-}
-
-func (e *emitter) asyncCommit(op *ir.Operation) error {
-	e.m.caps.Copies.CommitCopies(e.b)
-	e.set(op.OneResult(), nil)
-	return nil
-}
-
-func (e *emitter) asyncWait(op ttg.AsyncWaitOp) error {
-	n := int(op.Num())
-	if n < 0 { // for copies of no group, too
-		e.m.caps.Copies.CommitCopies(e.b)
-		n = 0
-	}
-	e.m.caps.Copies.WaitCopies(e.b, n)
-	e.set(op.RetToken(), nil)
-	return nil
 }

@@ -47,20 +47,20 @@ func memoryType(t ir.Type) (llir.Type, int, error) {
 // vectorWidth is the number of neighbouring registers that one access through
 // ptr can move: the elements are neighbours in memory, aligned to the whole, at
 // most 128 bits, and all under one value of the mask.
-func (e *emitter) vectorWidth(ptr, mask *ir.Value, l *tensorLayout, bits int) int {
-	axis := e.m.axis.Of(ptr).Axes[l.layout.Order()[0]]
-	return e.runWidth(axis.Contiguity, axis.Divisibility*8/int64(bits), mask, l, bits)
+func (m *module) vectorWidth(ptr, mask *ir.Value, l *tensorLayout, bits int) int {
+	axis := m.axis.Of(ptr).Axes[l.layout.Order()[0]]
+	return m.runWidth(axis.Contiguity, axis.Divisibility*8/int64(bits), mask, l, bits)
 }
 
 // runWidth is vectorWidth for runs of neighbours that begin at multiples of so many
 // elements.
-func (e *emitter) runWidth(run, align int64, mask *ir.Value, l *tensorLayout, bits int) int {
+func (m *module) runWidth(run, align int64, mask *ir.Value, l *tensorLayout, bits int) int {
 	d := l.layout.Order()[0]
 	vec := min(run, max(align, 1), maxAccess/int64(bits))
 	vec = min(vec, int64(l.layout.ConsecutiveRegisters(layout.TensorDim(d))))
 	if mask != nil {
 		if _, tensor := mask.Type().(*ir.TensorType); tensor {
-			vec = min(vec, e.m.axis.Of(mask).Axes[d].Constancy)
+			vec = min(vec, m.axis.Of(mask).Axes[d].Constancy)
 		}
 	}
 	for vec&(vec-1) != 0 {
@@ -112,7 +112,7 @@ func (e *emitter) load(op tt.LoadOp) error {
 		op: op.Op, result: op.Result(), mask: op.Mask(), other: op.Other(), where: op.Ptr(),
 		access: Access{Cache: op.Cache(), Evict: op.Evict(), Volatile: op.IsVolatile()},
 		width: func(l *tensorLayout, bits int) int {
-			return e.vectorWidth(op.Ptr(), op.Mask(), l, bits)
+			return e.m.vectorWidth(op.Ptr(), op.Mask(), l, bits)
 		},
 		load: func(a *Access, r int) ([]llir.Value, error) {
 			a.Ptr, a.Offset = llir.SplitPtr(ptrs[r])
@@ -258,7 +258,7 @@ func (e *emitter) store(op tt.StoreOp) error {
 	p := &storing{
 		value: op.Value(), mask: op.Mask(), where: op.Ptr(), access: Access{Cache: op.Cache(), Evict: op.Evict()},
 		width: func(l *tensorLayout, bits int) int {
-			return e.vectorWidth(op.Ptr(), op.Mask(), l, bits)
+			return e.m.vectorWidth(op.Ptr(), op.Mask(), l, bits)
 		},
 		place: func(a *Access, r int) { a.Ptr, a.Offset = llir.SplitPtr(ptrs[r]) },
 	}

@@ -26,8 +26,10 @@ type sharedPlan struct {
 	sideBySide bool
 }
 
-func (e *emitter) planShared(t *ir.TensorType, m *ttg.MemDescType, buf *buffer) (*sharedPlan, error) {
-	l, err := e.m.layoutOf(t)
+// planShared finds the places of a tensor in a buffer, or in the part of it that begins at
+// offset.
+func (m *module) planShared(t *ir.TensorType, desc *ttg.MemDescType, offset []int64) (*sharedPlan, error) {
+	l, err := m.layoutOf(t)
 	if err != nil {
 		return nil, err
 	}
@@ -35,11 +37,11 @@ func (e *emitter) planShared(t *ir.TensorType, m *ttg.MemDescType, buf *buffer) 
 	if err != nil {
 		return nil, err
 	}
-	enc, ok := m.Encoding.(*encoding.Attr)
+	enc, ok := desc.Encoding.(*encoding.Attr)
 	if !ok {
 		return nil, fmt.Errorf("the buffer has no arrangement")
 	}
-	shared, err := enc.Layout.Linear(wholeShape(m))
+	shared, err := enc.Layout.Linear(wholeShape(desc))
 	if err != nil {
 		return nil, err
 	}
@@ -52,10 +54,10 @@ func (e *emitter) planShared(t *ir.TensorType, m *ttg.MemDescType, buf *buffer) 
 	if err := inOwnBlock(l, shared, blocks); err != nil {
 		return nil, err
 	}
-	at := make([]int, len(buf.offset))
-	for d, o := range buf.offset {
-		if o%m.Shape[d] != 0 {
-			return nil, fmt.Errorf("a part of a buffer begins at %d along dimension %d, which is not a multiple of its size %d", o, d, m.Shape[d])
+	at := make([]int, len(offset))
+	for d, o := range offset {
+		if o%desc.Shape[d] != 0 {
+			return nil, fmt.Errorf("a part of a buffer begins at %d along dimension %d, which is not a multiple of its size %d", o, d, desc.Shape[d])
 		}
 		at[d] = int(o)
 	}

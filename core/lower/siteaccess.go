@@ -26,7 +26,7 @@ func (s *Site) Load(result *ir.Value, at Place, other *ir.Value, load func(a *Ac
 	}
 	return s.e.loadTensor(&loading{
 		op: s.op, result: result, mask: at.Mask, other: other, where: at.Offsets,
-		width: s.placeWidth(at),
+		width: s.e.m.placeWidth(at),
 		load:  func(a *Access, r int) ([]llir.Value, error) { return load(a, offsets[r]) },
 	})
 }
@@ -41,7 +41,7 @@ func (s *Site) Store(value *ir.Value, at Place, store func(a *Access, offset lli
 	}
 	var first []llir.Value // of each access
 	all, owner, err := s.e.stores(&storing{
-		value: value, mask: at.Mask, where: at.Offsets, width: s.placeWidth(at), apart: true,
+		value: value, mask: at.Mask, where: at.Offsets, width: s.e.m.placeWidth(at), apart: true,
 		place: func(_ *Access, r int) { first = append(first, offsets[r]) },
 	})
 	if err != nil || len(all) == 0 {
@@ -67,7 +67,7 @@ func (s *Site) Copy(token, buffer *ir.Value, at Place, other *ir.Value, contigui
 	}
 	s.e.set(token, nil)
 	return s.e.copies(&copying{
-		op: s.op, dst: buffer, where: at.Offsets, mask: at.Mask, other: other, contiguity: contiguity, width: s.placeWidth(at),
+		dst: buffer, from: CopySource{Place: at, Contiguity: contiguity}, other: other,
 		start: func(c *Copy, r int) error {
 			if direct(c, offsets[r]) {
 				return nil
@@ -92,7 +92,7 @@ func (s *Site) Atomic(result *ir.Value, at Place, values, compare *ir.Value, wid
 	}
 	return s.e.atomicTensor(&updating{
 		op: s.op, result: result, mask: at.Mask, values: values, compare: compare, where: at.Offsets,
-		width: func(l *tensorLayout, bits int) int { return min(width, s.placeWidth(at)(l, bits)) },
+		width: func(l *tensorLayout, bits int) int { return min(width, s.e.m.placeWidth(at)(l, bits)) },
 		do:    func(a *Atomic, r int) ([]llir.Value, error) { return do(a, offsets[r]) },
 	})
 }
@@ -106,10 +106,10 @@ func (s *Site) offsets(at Place) ([]llir.Value, error) {
 }
 
 // placeWidth is how many neighbours one access at a place can move.
-func (s *Site) placeWidth(at Place) func(l *tensorLayout, bits int) int {
+func (m *module) placeWidth(at Place) func(l *tensorLayout, bits int) int {
 	return func(l *tensorLayout, bits int) int {
-		axis := s.e.m.axis.Of(at.Offsets).Axes[l.layout.Order()[0]]
-		base := s.e.m.axis.Of(at.Base).Axes[0].Divisibility
-		return s.e.runWidth(axis.Contiguity, min(axis.Divisibility, base/axisinfo.ElemBytes(at.Base.Type())), at.Mask, l, bits)
+		axis := m.axis.Of(at.Offsets).Axes[l.layout.Order()[0]]
+		base := m.axis.Of(at.Base).Axes[0].Divisibility
+		return m.runWidth(axis.Contiguity, min(axis.Divisibility, base/axisinfo.ElemBytes(at.Base.Type())), at.Mask, l, bits)
 	}
 }

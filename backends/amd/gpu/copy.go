@@ -2,6 +2,8 @@ package gpu
 
 import (
 	"github.com/tritonc/tritonc/backends/amd/amdg"
+	"github.com/tritonc/tritonc/core/dialect/arith"
+	"github.com/tritonc/tritonc/core/dialect/ttg"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/llir"
 	"github.com/tritonc/tritonc/core/lower"
@@ -66,15 +68,48 @@ func (t *Target) bufferToLDS(b *llir.Builder, c *lower.Copy, rsrc, offset llir.V
 
 // toLDS reports whether an instruction does a copy.
 func (t *Target) toLDS(c *lower.Copy) bool {
-	if !c.Consecutive || c.Owner != nil {
-		return false
-	}
-	size := copySize(c)
-	return size == 4 && t.MFMA >= 3 || size == 16 && t.MFMA >= 4
+	return t.copiesTo(lower.CopyShape{Bytes: copySize(c), Consecutive: c.Consecutive, Shared: c.Owner != nil})
+}
+
+// copiesTo reports whether the chip has an instruction for the accesses of a copy.
+func (t *Target) copiesTo(c lower.CopyShape) bool {
+	return c.Consecutive && !c.Shared && (c.Bytes == 4 && t.MFMA >= 3 || c.Bytes == 16 && t.MFMA >= 4)
 }
 
 // copySize is how many bytes each lane copies.
 func copySize(c *lower.Copy) int { return llir.Width(c.From.Elem) / 8 * c.From.Count }
+
+// CopyInstructions tells how many instructions a wave surely has on their way after an
+// operation of a module that copies to LDS: none after one that goes through registers,
+// since it has waited for its loads, and all before.
+func (t *Target) CopyInstructions(mod *ir.Operation) (func(*ir.Operation) int, error) {
+	shapes, err := lower.CopyShapes(mod, t)
+	if err != nil {
+		return nil, err
+	}
+	count := func(from lower.CopySource, buffer *ir.Value) int {
+		if c, ok := shapes(from, buffer); ok && t.copiesTo(c) {
+			return c.Accesses
+		}
+		return 0
+	}
+	return func(op *ir.Operation) int {
+		switch op.Def() {
+		case ttg.AsyncCopy:
+			v := ttg.AsAsyncCopy(op)
+			if v.Mask() == nil {
+				return count(lower.CopySource{Place: lower.Place{Offsets: v.Src()}, Contiguity: v.Contiguity()}, v.Result())
+			}
+		case amdg.Dialect().Op("amdg.buffer_load_to_local"):
+			v := amdg.AsBufferLoadToLocal(op)
+			if v.Mask() == nil || v.Other() == nil || arith.IsZero(v.Other()) {
+				at := lower.Place{Base: v.Ptr(), Offsets: v.Offsets(), Mask: v.Mask()}
+				return count(lower.CopySource{Place: at, Contiguity: v.Contiguity()}, v.Dest())
+			}
+		}
+		return 0
+	}, nil
+}
 
 // ldsSpace is the address space of LDS.
 const ldsSpace = 3

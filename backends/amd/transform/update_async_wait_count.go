@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/tritonc/tritonc/backends/amd/amdg"
+	"github.com/tritonc/tritonc/backends/amd/gpu"
 	"github.com/tritonc/tritonc/core/analysis/axisinfo"
 	"github.com/tritonc/tritonc/core/dialect/arith"
 	"github.com/tritonc/tritonc/core/dialect/encoding"
@@ -22,11 +23,14 @@ import (
 // UpdateAsyncWaitCount counts in instructions what ttg.async_wait counts in groups of
 // copies: AMD's GPUs have one counter of what a wave has not got yet, and it counts down in
 // order. A wait gets the fewest instructions that any path to it issues after the copies
-// that it is for.
+// that it is for. With the option lowered, copies have the instructions that the lowering for
+// the chip gives them.
 var UpdateAsyncWaitCount = &pass.Pass{
-	Name:    "tritonamdgpu-update-async-wait-count",
-	Doc:     "count the instructions that waits for copies to LDS may leave on their way",
-	Options: []pass.Option{archOption},
+	Name: "tritonamdgpu-update-async-wait-count",
+	Doc:  "count the instructions that waits for copies to LDS may leave on their way",
+	Options: []pass.Option{archOption, {
+		Name: "lowered", Doc: "count the instructions of the lowering, and none for copies that go through registers; else as Triton's pass does", Default: false,
+	}},
 	Example: updateAsyncWaitCountExample,
 	Before:  []*pass.Fact{facts.Layouts},
 	Run: func(r *pass.Run) error {
@@ -34,7 +38,16 @@ var UpdateAsyncWaitCount = &pass.Pass{
 		if err != nil || !c.GFX9 {
 			return err
 		}
-		w := &waits{Run: r, info: axisinfo.Analyze(r.Module), known: map[*ir.Operation]int{}}
+		w := &waits{Run: r, known: map[*ir.Operation]int{}}
+		if r.Bool("lowered") {
+			t := gpu.Target{Chip: c}
+			if w.count, err = t.CopyInstructions(r.Module); err != nil {
+				return err
+			}
+		} else {
+			w.info = axisinfo.Analyze(r.Module)
+			w.count = w.ofCopies
+		}
 		b := ir.NewBuilder(r.Module.Context())
 		for _, op := range operations(r.Module, ttg.AsyncWait) {
 			w.replace(b, ttg.AsAsyncWait(op))
@@ -46,6 +59,7 @@ var UpdateAsyncWaitCount = &pass.Pass{
 // waits counts the instructions of copies.
 type waits struct {
 	*pass.Run
+	count func(*ir.Operation) int // of a copy; 0 of other operations
 	info  *axisinfo.Result
 	known map[*ir.Operation]int
 }
@@ -75,19 +89,24 @@ func (w *waits) replace(b *ir.Builder, wait ttg.AsyncWaitOp) {
 // instructions is how many instructions a wave has for op, if op copies to LDS.
 func (w *waits) instructions(op *ir.Operation) int {
 	n, done := w.known[op]
-	if done {
-		return n
+	if !done {
+		n = w.count(op)
+		w.known[op] = n
 	}
+	return n
+}
+
+// ofCopies is how many instructions Triton's lowering has for op, if op copies to LDS.
+func (w *waits) ofCopies(op *ir.Operation) int {
 	switch op.Name() {
 	case ttg.AsyncCopy.Name:
 		v := ttg.AsAsyncCopy(op)
-		n = w.copies(tensors.Type(v.Src()), v.Result(), v.Mask(), w.info.Vector(v.Src()))
+		return w.copies(tensors.Type(v.Src()), v.Result(), v.Mask(), w.info.Vector(v.Src()))
 	case "amdg.buffer_load_to_local":
 		v := amdg.AsBufferLoadToLocal(op)
-		n = w.copies(tensors.Type(v.Offsets()), v.Dest(), v.Mask(), w.bufferVector(v))
+		return w.copies(tensors.Type(v.Offsets()), v.Dest(), v.Mask(), w.bufferVector(v))
 	}
-	w.known[op] = n
-	return n
+	return 0
 }
 
 // bufferVector is how many neighbours a thread can copy at once from offsets of a pointer.
