@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tritonc/tritonc/backends/amd/gpu"
 	"github.com/tritonc/tritonc/core/backend"
 	"github.com/tritonc/tritonc/core/backend/llvm"
 	"github.com/tritonc/tritonc/core/llir"
@@ -65,6 +66,7 @@ func (j *job) makeLLIR(c *backend.Compilation) error {
 		if len(res.Externs) == 0 { // what is linked may read anything
 			j.target().MarkUnused(res.LLVM)
 		}
+		gpu.KeepCopiesInFlight(res.LLVM)
 	})
 	if err != nil {
 		return err

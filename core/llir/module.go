@@ -58,6 +58,7 @@ type Module struct {
 	lastID  int32
 	asms    map[asmKey]*ir.InlineAsm
 	flags   []*metadata.Tuple
+	scopes  []*AliasScope
 	// texts are the named lists of texts.
 	texts []textList
 	// narrow holds the address spaces whose pointers have fewer than 64 bits.

@@ -128,6 +128,12 @@ func (p *printer) numberNodes(m *Module) {
 			p.nextMD++
 		}
 	}
+	for _, s := range m.scopes {
+		for _, n := range s.nodes {
+			n.SetID(p.nextMD)
+			p.nextMD++
+		}
+	}
 }
 
 func (p *printer) numberLocation(l *metadata.DILocation) {
@@ -160,6 +166,11 @@ func (p *printer) metadata(m *Module) {
 	}
 	for _, l := range m.texts {
 		for _, n := range l.nodes {
+			p.definition(n)
+		}
+	}
+	for _, s := range m.scopes {
+		for _, n := range s.nodes {
 			p.definition(n)
 		}
 	}

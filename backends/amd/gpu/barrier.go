@@ -19,9 +19,12 @@ func (t *Target) Barrier(b *llir.Builder) {
 	b.Fence(enum.AtomicOrderingRelease, workgroup)
 	b.Asm(t.globalWait(), "~{memory}", true, llir.Void)
 	t.waitForLDS(b)
-	b.Call(b.M.Declare("llvm.amdgcn.s.barrier", llir.HasEffects, llir.Void))
+	b.Call(b.M.Declare(barrierName, llir.HasEffects, llir.Void))
 	b.Fence(enum.AtomicOrderingAcquire, workgroup)
 }
+
+// barrierName is the intrinsic of the instruction.
+const barrierName = "llvm.amdgcn.s.barrier"
 
 // What waits for stores to global memory, on chips whose stores have a counter of their own.
 const (

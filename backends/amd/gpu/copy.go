@@ -22,7 +22,7 @@ func (t copies) CopyAsync(b *llir.Builder, c *lower.Copy) error {
 	if c.From.Mask != nil || !t.toLDS(c) {
 		return lower.CopyAtOnce(b, c)
 	}
-	f := b.M.Declare("llvm.amdgcn.load.to.lds.p1", llir.HasEffects, llir.Void, llir.PtrIn(globalSpace), llir.PtrIn(ldsSpace), llir.I32, llir.I32, llir.I32)
+	f := b.M.Declare(loadToLDS, llir.HasEffects, llir.Void, llir.PtrIn(globalSpace), llir.PtrIn(ldsSpace), llir.I32, llir.I32, llir.I32)
 	b.Call(f, b.PtrAdd(c.From.Ptr, c.From.Offset), firstPlace(b, c), b.M.I32(copySize(c)), b.M.I32(0), b.M.I32(t.policy(c.From.Cache, true)))
 	return nil
 }
@@ -60,7 +60,7 @@ func (t *Target) bufferToLDS(b *llir.Builder, c *lower.Copy, rsrc, offset llir.V
 	if !t.toLDS(c) || c.From.Mask != nil && c.From.Other != nil && !isZero(c.From.Other) {
 		return false
 	}
-	f := b.M.Declare("llvm.amdgcn.raw.ptr.buffer.load.lds", llir.HasEffects, llir.Void, rsrc.Type(), llir.PtrIn(ldsSpace), llir.I32, llir.I32, llir.I32, llir.I32, llir.I32)
+	f := b.M.Declare(bufferLoadToLDS, llir.HasEffects, llir.Void, rsrc.Type(), llir.PtrIn(ldsSpace), llir.I32, llir.I32, llir.I32, llir.I32, llir.I32)
 	at := byteOffset(b, offset, c.From.Mask, llir.Width(c.From.Elem)/8)
 	b.Call(f, rsrc, firstPlace(b, c), b.M.I32(copySize(c)), at, b.M.I32(0), b.M.I32(0), b.M.I32(t.policy(cache, true)))
 	return true
