@@ -6,6 +6,10 @@ import _ "embed" // the examples are archives of the tests, too
 var (
 	//go:embed testdata/inline/example.txtar
 	inlineExample string
+	//go:embed testdata/inline-all/example.txtar
+	inlineAllExample string
+	//go:embed testdata/lift-cf-to-scf/example.txtar
+	liftCFToSCFExample string
 	//go:embed testdata/canonicalize/example.txtar
 	canonicalizeExample string
 	//go:embed testdata/cse/example.txtar

@@ -17,20 +17,31 @@ var Inline = &pass.Pass{
 	Name:    "inline",
 	Doc:     "inline the calls of functions",
 	Example: inlineExample,
-	Run: func(r *pass.Run) error {
-		in := inliner{run: r, funcs: Functions(r.Module), state: make(map[string]int), inlined: make(map[string]bool)}
-		for op := range r.Module.Body().Ops() {
-			if op.Is(tt.Func) {
-				if err := in.function(op); err != nil {
-					return err
-				}
+	Run:     func(r *pass.Run) error { return inlineCalls(r, false) },
+}
+
+// InlineAll replaces the calls of functions that are marked noinline, too: for machines
+// that have no calls.
+var InlineAll = &pass.Pass{
+	Name:    "inline-all",
+	Doc:     "inline the calls of functions, also of those marked noinline",
+	Example: inlineAllExample,
+	Run:     func(r *pass.Run) error { return inlineCalls(r, true) },
+}
+
+func inlineCalls(r *pass.Run, all bool) error {
+	in := inliner{run: r, all: all, funcs: Functions(r.Module), state: make(map[string]int), inlined: make(map[string]bool)}
+	for op := range r.Module.Body().Ops() {
+		if op.Is(tt.Func) {
+			if err := in.function(op); err != nil {
+				return err
 			}
 		}
-		if len(in.inlined) > 0 {
-			eraseDead(r.Module, func(f string) bool { return in.inlined[f] })
-		}
-		return nil
-	},
+	}
+	if len(in.inlined) > 0 {
+		eraseDead(r.Module, func(f string) bool { return in.inlined[f] })
+	}
+	return nil
 }
 
 // Functions are the functions of a module by name.
@@ -46,6 +57,7 @@ func Functions(module *ir.Operation) map[string]*ir.Operation {
 
 type inliner struct {
 	run   *pass.Run
+	all   bool // also what is marked noinline
 	funcs map[string]*ir.Operation
 	state map[string]int // 1 in progress, 2 done
 	// inlined holds the functions that were inlined somewhere.
@@ -85,7 +97,7 @@ func (in *inliner) function(f *ir.Operation) error {
 	for _, call := range slices.Backward(calls) {
 		name := tt.AsCall(call).Callee()
 		callee := in.funcs[name]
-		if callee == nil || callee.Body() == nil || noInline(callee) || !fits(call, callee) {
+		if callee == nil || callee.Body() == nil || !in.all && noInline(callee) || !fits(call, callee) {
 			continue
 		}
 		if in.made += pass.CountOps(callee); in.made > pass.MaxOps {

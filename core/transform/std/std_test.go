@@ -9,6 +9,6 @@ import (
 )
 
 func TestPasses(t *testing.T) {
-	all := []*pass.Pass{std.Canonicalize, std.CSE, std.FoldArith, std.Inline, std.SymbolDCE, std.ConvertSCFToCF}
+	all := []*pass.Pass{std.Canonicalize, std.CSE, std.FoldArith, std.Inline, std.InlineAll, std.LiftCFToSCF, std.SymbolDCE, std.ConvertSCFToCF}
 	passtest.Run(t, "testdata", all, all...)
 }
