@@ -22,8 +22,9 @@ const (
 // New makes the backend. It reads nothing yet.
 func New() *backend.Backend {
 	return backend.New(backend.Definition{
-		Facts:  describe(),
-		Passes: passes(),
+		Facts:   describe(),
+		Passes:  passes(),
+		Modules: modules(),
 		ParseOptions: func(t sdk.Target, given string) (string, error) {
 			c, err := chipOf(t)
 			if err != nil {
@@ -143,7 +144,8 @@ var canonicalize = std.NewCanonicalize()
 // ttirRows are the passes of the stage ttir, in triton-ascend's order.
 func ttirRows() []pass.Row {
 	return []pass.Row{
-		{Pass: std.Inline, Why: "later passes do not look into calls"},
+		{Pass: std.LiftCFToSCF, Why: "an NPU's program has no branches, and functions of one block can be inlined everywhere", Needed: true},
+		{Pass: std.InlineAll, Why: "an NPU has no calls", Needed: true},
 		{Pass: ttir.RewriteTensorPointer, Why: "block pointers become tensors of pointers and masks", Needed: true},
 		{Pass: ttir.RewriteTensorDescriptor, Why: "descriptors become tensors of pointers and masks", Needed: true},
 		{Pass: ttir.Combine, Why: "masks and address arithmetic are still visible"},

@@ -15,7 +15,7 @@ import (
 // dot's input_precision: triton-ascend's.
 var (
 	fp8Kinds      = []string{"fp8e4b15", "fp8e4b8", "fp8e4nv", "fp8e5", "fp8e5b16"}
-	dotPrecisions = []string{"ieee", "hf32"}
+	dotPrecisions = []string{"ieee", "hf32", "tf32", "tf32x3"}
 )
 
 // optionSpecs are those of triton-ascend's NPUOptions that say what a kernel is compiled
@@ -33,7 +33,7 @@ var optionSpecs = []sdk.OptionSpec{
 	{Name: "supported_fp8_dtypes", Type: sdk.StringList, Default: `["fp8e4b15","fp8e4b8","fp8e4nv","fp8e5","fp8e5b16"]`, Doc: "8-bit floats a kernel may use", Choices: fp8Kinds},
 	{Name: "deprecated_fp8_dtypes", Type: sdk.StringList, Default: "[]", Doc: "8-bit floats that are taken with a warning", Choices: fp8Kinds},
 	{Name: "default_dot_input_precision", Type: sdk.String, Default: `"ieee"`, Doc: "the input_precision of f32 dots without one", Choices: dotPrecisions},
-	{Name: "allowed_dot_input_precisions", Type: sdk.StringList, Default: `["ieee","hf32"]`, Doc: "values that dot's input_precision may have", Choices: dotPrecisions},
+	{Name: "allowed_dot_input_precisions", Type: sdk.StringList, Default: `["ieee","hf32","tf32","tf32x3"]`, Doc: "values that dot's input_precision may have", Choices: dotPrecisions},
 	{Name: "max_num_imprecise_acc_default", Type: sdk.Int, Default: "0", Doc: "how many products an fp8 dot may accumulate at low precision; no effect here"},
 	{Name: "mlir", Type: sdk.Int, Default: "22", Doc: "version of MLIR whose syntax the stage ttadapter has: 22, or 19, that of the vendor's compiler"},
 	{Name: "ir_override", Type: sdk.String, Default: "null", Doc: "file (.ttir) that replaces the result of its stage", CallerOnly: true},

@@ -29,7 +29,7 @@ func TestDefaults(t *testing.T) {
 		{"ascend910b3", "arch", `"Ascend910B3"`},
 		{"Ascend910B3", "arch", `"Ascend910B3"`},
 		{"ascend910b3", "default_dot_input_precision", `"ieee"`},
-		{"ascend910b3", "allowed_dot_input_precisions", `["ieee","hf32"]`},
+		{"ascend910b3", "allowed_dot_input_precisions", `["ieee","hf32","tf32","tf32x3"]`},
 	} {
 		values, err := parse(t, tt.arch, "{}")
 		if err != nil {
@@ -47,7 +47,7 @@ func TestWrongOptions(t *testing.T) {
 		{"ascend910b3", `{"warp_size": 64}`, "64; on npu:ascend910b3 it is 32"},
 		{"ascend910b3", `{"num_ctas": 2}`, "npu:ascend910b3 has no clusters, so it must be 1, not 2"},
 		{"ascend910b3", `{"num_stages": -1}`, "-1 is negative"},
-		{"ascend910b3", `{"default_dot_input_precision": "tf32"}`, "tf32"},
+		{"ascend910b3", `{"default_dot_input_precision": "bf16x3"}`, "tf32"},
 		{"ascend910b3", `{"ir_override": "k.ttgir"}`, "does not end in .ttir"},
 		{"ascend910b3", `{"kpack": 2}`, "kpack"},
 		{"ascend910b5", `{}`, "the npu backend does not compile for npu:ascend910b5"},

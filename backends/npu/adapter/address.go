@@ -228,6 +228,8 @@ func (a *analysis) computed(op *ir.Operation) *form {
 	case arith.RemSI, arith.DivSI:
 		x, y, _ := op.Pair()
 		return a.divided(a.of(x), a.of(y), op.Is(arith.DivSI))
+	case arith.Select:
+		return a.chosen(arith.AsSelect(op))
 	case arith.ExtSI, arith.IndexCast:
 		if integer(ir.ElemOf(op.OneOperand().Type())) && integer(ir.ElemOf(op.OneResult().Type())) {
 			return unary()
@@ -278,6 +280,18 @@ func (a *analysis) computed(op *ir.Operation) *form {
 		}
 	}
 	return nil
+}
+
+// chosen is the form of pointers that a scalar condition chooses: they differ in their base.
+func (a *analysis) chosen(v arith.SelectOp) *form {
+	if _, tensor := v.Condition().Type().(*ir.TensorType); tensor || !tt.PtrLike.Test(v.Result().Type()) {
+		return nil
+	}
+	x, y := a.of(v.TrueValue()), a.of(v.FalseValue())
+	if x == nil || y == nil || x.root != y.root || !slices.EqualFunc(x.axes, y.axes, equal) || !equalWraps(x.wraps, y.wraps) {
+		return nil
+	}
+	return &form{x.root, value(v.Result()), x.axes, x.wraps}
 }
 
 // combine is the sum or difference of both operands, of which the first may be a pointer.

@@ -125,7 +125,7 @@ type changer func(memory *ir.Value, at []*ir.Value, element func(*ir.Value) *ir.
 // atomic converts an atomic operation. It returns the old values, or nil.
 func (c *converter) atomic(a *access, change changer) *ir.Value {
 	root := c.value(c.a.rootOf(a.ptr))
-	f := c.a.of(a.ptr)
+	f := c.a.block(a.ptr)
 	t, tensor := a.result.(*ir.TensorType)
 	if !tensor {
 		one := func() *ir.Value {

@@ -4,13 +4,15 @@
 //
 //	poly.go        sums of products of a kernel's scalars
 //	address.go     integers and pointers that are linear in the indices of a tensor
-//	wrap.go         remainders and quotients of indices
+//	wrap.go        remainders and quotients of indices
 //	mask.go        masks that are ranges of indices
 //	to_linalg.go   the pass, functions, and what becomes of each operation
 //	memory.go      loads and stores: blocks, or element by element
 //	atomic.go      atomic operations; extreme.go maxima and minima of floats
 //	combine.go     reductions, scans and other operations with a region
 //	shape.go       changes of shape
+//	library.go     functions of the device library
+//	scaled.go      dots of operands with scales
 //	control.go     loops and conditionals
 //
 // A pointer of the kernel is a memref of unknown size, a pointer in the kernel an offset

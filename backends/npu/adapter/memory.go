@@ -73,13 +73,18 @@ func (c *converter) pointer(op *ir.Operation) bool {
 		return false
 	}
 	if c.a.of(v) != nil {
+		if op.Is(arith.Select) {
+			v := arith.AsSelect(op)
+			base := func(v *ir.Value) *ir.Value { return c.sum(c.a.of(v).base) }
+			c.bases[v.Result()] = arith.NewSelect(c.Builder, c.value(v.Condition()), base(v.TrueValue()), base(v.FalseValue()))
+		}
 		return true
 	}
 	if c.a.rootOf(v) == nil {
 		c.refuse(op, "an NPU copies blocks of the kernel's arguments", "it is not known which argument of the kernel this pointer points into")
 	}
 	if _, tensor := v.Type().(*ir.TensorType); !tensor {
-		c.refuse(op, "select the offset in place of the pointer", "a scalar pointer that is chosen has no form for NPUs yet")
+		c.refuse(op, "select the offset in place of the pointer", "a scalar pointer that is chosen where its strides differ has no form for NPUs")
 	}
 	return true
 }
@@ -258,7 +263,7 @@ func (c *converter) scalarOf(v *ir.Value) *ir.Value {
 func (c *converter) load(op *ir.Operation) {
 	v := tt.AsLoad(op)
 	t, tensor := op.OneResult().Type().(*ir.TensorType)
-	f := c.a.of(v.Ptr())
+	f := c.a.block(v.Ptr())
 	if !tensor {
 		c.set(op, c.loadScalar(op, f))
 		return
@@ -393,7 +398,7 @@ func (c *converter) gather(v tt.LoadOp, t *ir.TensorType) *ir.Value {
 func (c *converter) store(op *ir.Operation) {
 	v := tt.AsStore(op)
 	t, tensor := v.Value().Type().(*ir.TensorType)
-	f := c.a.of(v.Ptr())
+	f := c.a.block(v.Ptr())
 	root := c.a.rootOf(v.Ptr())
 	value := c.as(c.value(v.Value()), c.stored(root))
 	if !tensor {

@@ -220,6 +220,10 @@ func (c *converter) operation(op *ir.Operation) {
 		c.atomicCAS(op)
 	case tt.Dot:
 		c.dot(op)
+	case tt.DotScaled:
+		c.dotScaled(op)
+	case tt.ExternElementwise:
+		c.libraryCall(op)
 	case tt.Reduce:
 		c.reduce(op)
 	case tt.Scan:
@@ -231,11 +235,7 @@ func (c *converter) operation(op *ir.Operation) {
 	case tt.FpToFp, tt.Bitcast, tt.PreciseSqrt, tt.PreciseDivf, tt.Clampf, tt.Mulhiui:
 		c.elementwise(op)
 	case tt.Assert:
-		v := tt.AsAssert(op)
-		if _, tensor := v.Condition().Type().(*ir.TensorType); tensor {
-			c.refuse(op, "reduce the condition to a scalar first", "an assertion about a tensor has no form for NPUs yet")
-		}
-		c.Create(cf.Assert, ir.State{Operands: []*ir.Value{c.value(v.Condition())}, Attrs: []ir.NamedAttr{{Name: "msg", Attr: c.Context().StringAttr(v.Message())}}})
+		c.assert(op)
 	case scf.For:
 		c.loop(op)
 	case scf.If:
@@ -252,7 +252,7 @@ func (c *converter) same(op *ir.Operation) {
 	switch op.Def().Dialect() {
 	case "arith", "math", "ub":
 	default:
-		c.refuse(op, "", "%s has no form for NPUs yet", op.Name())
+		c.refuse(op, "", "%s has no form for NPUs", op.Name())
 	}
 	operands := make([]*ir.Value, op.NumOperands())
 	types := make([]ir.Type, op.NumResults())
@@ -291,10 +291,11 @@ func (c *converter) elementwise(op *ir.Operation) {
 		}
 		c.set(op, arith.Binary(c.Builder, below, arith.Binary(c.Builder, above, in[0], in[1]), in[2]))
 	case tt.FpToFp:
+		made := c.convertFloat(in[0], t)
 		if rounding, ok := tt.AsFpToFp(op).Rounding(); ok && rounding == tt.RoundTowardZero {
-			c.refuse(op, "leave out fp_downcast_rounding", "a conversion that rounds toward zero has no form for NPUs yet")
+			made = c.towardZero(in[0], made)
 		}
-		c.set(op, c.convertFloat(in[0], t))
+		c.set(op, made)
 	}
 }
 
@@ -311,12 +312,46 @@ func (c *converter) convertFloat(x *ir.Value, t ir.Type) *ir.Value {
 	return arith.Cast(c.Builder, arith.TruncF, x, t)
 }
 
-// dot is a matmul, or one for each matrix of a list.
+// towardZero is what x converted to near, the nearest, is rounded toward zero: where that is
+// farther from zero, the float before it, whose bits are one less.
+func (c *converter) towardZero(x, near *ir.Value) *ir.Value {
+	ctx := c.Context()
+	bits := ctx.WithElem(near.Type(), ctx.Int(ir.BitWidth(ir.ElemOf(near.Type()))))
+	size := func(v *ir.Value) *ir.Value { return math.Unary(c.Builder, math.AbsF, v) }
+	farther := arith.Compare(c.Builder, arith.CmpF, arith.OGT, size(c.convertFloat(near, x.Type())), size(x))
+	same := arith.Cast(c.Builder, arith.Bitcast, near, bits)
+	before := arith.Binary(c.Builder, arith.SubI, same, arith.Int(c.Builder, bits, 1))
+	return arith.Cast(c.Builder, arith.Bitcast, arith.NewSelect(c.Builder, farther, before, same), near.Type())
+}
+
+// assert holds of a tensor if it holds of all elements.
+func (c *converter) assert(op *ir.Operation) {
+	v := tt.AsAssert(op)
+	holds := c.value(v.Condition())
+	if _, tensor := holds.Type().(*ir.TensorType); tensor {
+		holds = linalg.NewReshape(c.Builder, holds, []int64{holds.Type().(*ir.TensorType).NumElements()})
+		all := linalg.NewSplat(c.Builder, arith.Int(c.Builder, c.Context().I1(), -1), nil)
+		reduced, body := linalg.NewReduce(c.Builder, []*ir.Value{holds}, []*ir.Value{all}, 0)
+		p := c.Save()
+		c.SetToEnd(body)
+		c.Op(linalg.Yield, []*ir.Value{arith.Binary(c.Builder, arith.AndI, body.Arg(0), body.Arg(1))})
+		c.Restore(p)
+		holds = c.extract(reduced.OneResult(), nil)
+	}
+	c.Create(cf.Assert, ir.State{Operands: []*ir.Value{holds}, Attrs: []ir.NamedAttr{{Name: "msg", Attr: c.Context().StringAttr(v.Message())}}})
+}
+
+// dot is a matmul, or one for each matrix of a list. It is that of its operands' type for
+// each input_precision: no f32 is rounded before.
 func (c *converter) dot(op *ir.Operation) {
+	v := tt.AsDot(op)
+	c.set(op, c.matmul(c.value(v.A()), c.value(v.B()), c.value(v.C())).OneResult())
+}
+
+func (c *converter) matmul(a, b, sum *ir.Value) *ir.Operation {
 	d := linalg.Matmul
-	if len(ir.ShapeOf(op.OneResult().Type())) == 3 {
+	if len(ir.ShapeOf(sum.Type())) == 3 {
 		d = linalg.BatchMatmul
 	}
-	v := tt.AsDot(op)
-	c.set(op, linalg.NewStructured(c.Builder, d, []*ir.Value{c.value(v.A()), c.value(v.B())}, []*ir.Value{c.value(v.C())}).OneResult())
+	return linalg.NewStructured(c.Builder, d, []*ir.Value{a, b}, []*ir.Value{sum})
 }

@@ -87,6 +87,16 @@ func moveWraps(ws []wrap, to func(axis int) int) []wrap {
 	return slices.DeleteFunc(out, func(w wrap) bool { return w.axis < 0 })
 }
 
+// block is the form of pointers to the pieces of a block; nil for such that a wrap leaves
+// no stride, of which each piece is one element.
+func (a *analysis) block(v *ir.Value) *form {
+	f := a.of(v)
+	if f == nil || slices.ContainsFunc(f.wraps, func(w wrap) bool { return len(a.add(f.axes[w.axis], w.rem)) == 0 }) {
+		return nil
+	}
+	return f
+}
+
 func equalWraps(a, b []wrap) bool {
 	return slices.EqualFunc(a, b, func(x, y wrap) bool {
 		return x.axis == y.axis && equal(x.start, y.start) && equal(x.divisor, y.divisor) && equal(x.rem, y.rem) && equal(x.quo, y.quo)

@@ -1,5 +1,6 @@
 import triton
 import triton.language as tl
+from triton.language.extra import libdevice
 
 
 @triton.jit
@@ -139,3 +140,54 @@ def wraps(x_ptr, out_ptr, middle, start, n, w, stride, B: tl.constexpr, C: tl.co
     z = tl.load(x_ptr + (i[:, None] % n) * stride + (start + c)[None, :] % 3)
     tl.store(p + B * C, z + (i % n)[:, None])
     tl.store(out_ptr + 2 * B * C + (i + B) % W * 2, i)
+
+
+@triton.jit(noinline=True)
+def clipped(x, n, keep):
+    if keep:
+        return x
+    if n > 3:
+        x = x + 1.0
+    else:
+        return x * 2.0
+    return x - n
+
+
+@triton.jit
+def returns(x_ptr, out_ptr, n, keep, B: tl.constexpr):
+    i = tl.program_id(0) * B + tl.arange(0, B)
+    if tl.program_id(0) * B >= n:
+        return
+    p = x_ptr + 3 if keep > 1 else x_ptr
+    x = tl.load(p + i, mask=i < n, other=0.0)
+    if keep > 2:
+        x += 1.0
+        if n > 7:
+            tl.store(out_ptr + i, x, mask=i < n)
+            return
+    tl.device_assert(x > -10.0, "too small")
+    tl.store(out_ptr + i, x + clipped(tl.load(x_ptr), n, keep != 0), mask=i < n)
+
+
+@triton.jit
+def functions(x_ptr, out_ptr, B: tl.constexpr):
+    i = tl.arange(0, B)
+    x = tl.load(x_ptr + i)
+    o = out_ptr + i
+    tl.store(o, libdevice.tanh(x))
+    tl.store(o + B, libdevice.pow(tl.abs(x), 2.5))
+    tl.store(o + 2 * B, libdevice.atan2(x, x * x - 0.5))
+    tl.store(o + 3 * B, libdevice.asin(x) + libdevice.acosh(tl.abs(x) + 1.0))
+    tl.store(o + 4 * B, libdevice.hypot(x, x + 0.25))
+    tl.store(o + 5 * B, libdevice.fmod(x * 7.0, 0.75))
+    tl.store(o + 6 * B, libdevice.rint(x * 9.0) + libdevice.round(x * 5.0))
+    tl.store(o + 7 * B, tl.where(libdevice.signbit(x), libdevice.relu(x) - 1.0, libdevice.reciprocal(x)))
+    tl.store(o + 8 * B, tl.where(libdevice.isnan(x / 0.0 - x / 0.0), 1.0, 2.0) + tl.where(libdevice.isinf(x / 0.0), 4.0, 8.0))
+
+
+@triton.jit
+def rounded(x_ptr, out_ptr, B: tl.constexpr):
+    i = tl.arange(0, B)
+    x = tl.load(x_ptr + i)
+    tl.store(out_ptr + i, x.to(tl.float16, fp_downcast_rounding="rtz").to(tl.float32))
+    tl.store(out_ptr + B + i, x.to(tl.bfloat16, fp_downcast_rounding="rtz").to(tl.float32))

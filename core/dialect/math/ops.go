@@ -62,6 +62,17 @@ var (
 	Trunc     = folded(float("trunc", "round toward zero"), rounded(math.Trunc))
 	Round     = folded(float("round", "round to nearest, ties away from zero"), rounded(math.Round))
 	RoundEven = folded(float("roundeven", "round to nearest, ties to even"), rounded(math.RoundToEven))
+	Acos      = float("acos", "arcus cosine")
+	Acosh     = float("acosh", "inverse hyperbolic cosine")
+	Asin      = float("asin", "arcus sine")
+	Asinh     = float("asinh", "inverse hyperbolic sine")
+	Atan      = float("atan", "arcus tangent")
+	Atanh     = float("atanh", "inverse hyperbolic tangent")
+	Cbrt      = float("cbrt", "cube root")
+	Cosh      = float("cosh", "hyperbolic cosine")
+	Sinh      = float("sinh", "hyperbolic sine")
+	Erfc      = float("erfc", "1 minus the error function")
+	Atan2     = binary("atan2", "angle of the point whose ordinate is the first operand and abscissa the second")
 	PowF      = binary("powf", "power")
 	CopySign  = binary("copysign", "magnitude of the first with the sign of the second")
 	CtPop     = integer("ctpop", "number of one bits")
@@ -81,6 +92,7 @@ var Dialect = &ir.Dialect{
 	Name: "math", Doc: "elementary functions",
 	Ops: []*ir.OpDef{
 		AbsF, AbsI, Exp, Exp2, ExpM1, Log, Log2, Log10, Log1P, Sin, Cos, Tan, Tanh, Erf, Sqrt, Rsqrt,
+		Acos, Acosh, Asin, Asinh, Atan, Atanh, Cbrt, Cosh, Sinh, Erfc, Atan2,
 		Floor, Ceil, Trunc, Round, RoundEven, PowF, CopySign, CtPop, CtLZ, CtTZ, FMA,
 	},
 	Families: []ir.Family{{Name: "Unary", Doc: "a function of one operand", Like: AbsF}},

@@ -372,6 +372,268 @@ func (v RsqrtOp) OperandUse() *ir.Use { return v.Op.OperandUse(0) }
 // Result returns the result "result".
 func (v RsqrtOp) Result() *ir.Value { return v.Op.Result(0) }
 
+// AcosOp is a view of a math.acos: arcus cosine.
+type AcosOp struct{ Op *ir.Operation }
+
+// AsAcos returns the view of op, which must be a math.acos.
+func AsAcos(op *ir.Operation) AcosOp {
+	if op.Name() != "math.acos" {
+		panic("BUG: " + op.Name() + " seen as math.acos")
+	}
+	return AcosOp{op}
+}
+
+// Operand returns the operand "operand".
+func (v AcosOp) Operand() *ir.Value { return v.Op.Operand(0) }
+
+// SetOperand replaces the operand "operand".
+func (v AcosOp) SetOperand(x *ir.Value) { v.Op.SetOperand(0, x) }
+
+// OperandUse returns the use that is the operand "operand".
+func (v AcosOp) OperandUse() *ir.Use { return v.Op.OperandUse(0) }
+
+// Result returns the result "result".
+func (v AcosOp) Result() *ir.Value { return v.Op.Result(0) }
+
+// AcoshOp is a view of a math.acosh: inverse hyperbolic cosine.
+type AcoshOp struct{ Op *ir.Operation }
+
+// AsAcosh returns the view of op, which must be a math.acosh.
+func AsAcosh(op *ir.Operation) AcoshOp {
+	if op.Name() != "math.acosh" {
+		panic("BUG: " + op.Name() + " seen as math.acosh")
+	}
+	return AcoshOp{op}
+}
+
+// Operand returns the operand "operand".
+func (v AcoshOp) Operand() *ir.Value { return v.Op.Operand(0) }
+
+// SetOperand replaces the operand "operand".
+func (v AcoshOp) SetOperand(x *ir.Value) { v.Op.SetOperand(0, x) }
+
+// OperandUse returns the use that is the operand "operand".
+func (v AcoshOp) OperandUse() *ir.Use { return v.Op.OperandUse(0) }
+
+// Result returns the result "result".
+func (v AcoshOp) Result() *ir.Value { return v.Op.Result(0) }
+
+// AsinOp is a view of a math.asin: arcus sine.
+type AsinOp struct{ Op *ir.Operation }
+
+// AsAsin returns the view of op, which must be a math.asin.
+func AsAsin(op *ir.Operation) AsinOp {
+	if op.Name() != "math.asin" {
+		panic("BUG: " + op.Name() + " seen as math.asin")
+	}
+	return AsinOp{op}
+}
+
+// Operand returns the operand "operand".
+func (v AsinOp) Operand() *ir.Value { return v.Op.Operand(0) }
+
+// SetOperand replaces the operand "operand".
+func (v AsinOp) SetOperand(x *ir.Value) { v.Op.SetOperand(0, x) }
+
+// OperandUse returns the use that is the operand "operand".
+func (v AsinOp) OperandUse() *ir.Use { return v.Op.OperandUse(0) }
+
+// Result returns the result "result".
+func (v AsinOp) Result() *ir.Value { return v.Op.Result(0) }
+
+// AsinhOp is a view of a math.asinh: inverse hyperbolic sine.
+type AsinhOp struct{ Op *ir.Operation }
+
+// AsAsinh returns the view of op, which must be a math.asinh.
+func AsAsinh(op *ir.Operation) AsinhOp {
+	if op.Name() != "math.asinh" {
+		panic("BUG: " + op.Name() + " seen as math.asinh")
+	}
+	return AsinhOp{op}
+}
+
+// Operand returns the operand "operand".
+func (v AsinhOp) Operand() *ir.Value { return v.Op.Operand(0) }
+
+// SetOperand replaces the operand "operand".
+func (v AsinhOp) SetOperand(x *ir.Value) { v.Op.SetOperand(0, x) }
+
+// OperandUse returns the use that is the operand "operand".
+func (v AsinhOp) OperandUse() *ir.Use { return v.Op.OperandUse(0) }
+
+// Result returns the result "result".
+func (v AsinhOp) Result() *ir.Value { return v.Op.Result(0) }
+
+// AtanOp is a view of a math.atan: arcus tangent.
+type AtanOp struct{ Op *ir.Operation }
+
+// AsAtan returns the view of op, which must be a math.atan.
+func AsAtan(op *ir.Operation) AtanOp {
+	if op.Name() != "math.atan" {
+		panic("BUG: " + op.Name() + " seen as math.atan")
+	}
+	return AtanOp{op}
+}
+
+// Operand returns the operand "operand".
+func (v AtanOp) Operand() *ir.Value { return v.Op.Operand(0) }
+
+// SetOperand replaces the operand "operand".
+func (v AtanOp) SetOperand(x *ir.Value) { v.Op.SetOperand(0, x) }
+
+// OperandUse returns the use that is the operand "operand".
+func (v AtanOp) OperandUse() *ir.Use { return v.Op.OperandUse(0) }
+
+// Result returns the result "result".
+func (v AtanOp) Result() *ir.Value { return v.Op.Result(0) }
+
+// AtanhOp is a view of a math.atanh: inverse hyperbolic tangent.
+type AtanhOp struct{ Op *ir.Operation }
+
+// AsAtanh returns the view of op, which must be a math.atanh.
+func AsAtanh(op *ir.Operation) AtanhOp {
+	if op.Name() != "math.atanh" {
+		panic("BUG: " + op.Name() + " seen as math.atanh")
+	}
+	return AtanhOp{op}
+}
+
+// Operand returns the operand "operand".
+func (v AtanhOp) Operand() *ir.Value { return v.Op.Operand(0) }
+
+// SetOperand replaces the operand "operand".
+func (v AtanhOp) SetOperand(x *ir.Value) { v.Op.SetOperand(0, x) }
+
+// OperandUse returns the use that is the operand "operand".
+func (v AtanhOp) OperandUse() *ir.Use { return v.Op.OperandUse(0) }
+
+// Result returns the result "result".
+func (v AtanhOp) Result() *ir.Value { return v.Op.Result(0) }
+
+// CbrtOp is a view of a math.cbrt: cube root.
+type CbrtOp struct{ Op *ir.Operation }
+
+// AsCbrt returns the view of op, which must be a math.cbrt.
+func AsCbrt(op *ir.Operation) CbrtOp {
+	if op.Name() != "math.cbrt" {
+		panic("BUG: " + op.Name() + " seen as math.cbrt")
+	}
+	return CbrtOp{op}
+}
+
+// Operand returns the operand "operand".
+func (v CbrtOp) Operand() *ir.Value { return v.Op.Operand(0) }
+
+// SetOperand replaces the operand "operand".
+func (v CbrtOp) SetOperand(x *ir.Value) { v.Op.SetOperand(0, x) }
+
+// OperandUse returns the use that is the operand "operand".
+func (v CbrtOp) OperandUse() *ir.Use { return v.Op.OperandUse(0) }
+
+// Result returns the result "result".
+func (v CbrtOp) Result() *ir.Value { return v.Op.Result(0) }
+
+// CoshOp is a view of a math.cosh: hyperbolic cosine.
+type CoshOp struct{ Op *ir.Operation }
+
+// AsCosh returns the view of op, which must be a math.cosh.
+func AsCosh(op *ir.Operation) CoshOp {
+	if op.Name() != "math.cosh" {
+		panic("BUG: " + op.Name() + " seen as math.cosh")
+	}
+	return CoshOp{op}
+}
+
+// Operand returns the operand "operand".
+func (v CoshOp) Operand() *ir.Value { return v.Op.Operand(0) }
+
+// SetOperand replaces the operand "operand".
+func (v CoshOp) SetOperand(x *ir.Value) { v.Op.SetOperand(0, x) }
+
+// OperandUse returns the use that is the operand "operand".
+func (v CoshOp) OperandUse() *ir.Use { return v.Op.OperandUse(0) }
+
+// Result returns the result "result".
+func (v CoshOp) Result() *ir.Value { return v.Op.Result(0) }
+
+// SinhOp is a view of a math.sinh: hyperbolic sine.
+type SinhOp struct{ Op *ir.Operation }
+
+// AsSinh returns the view of op, which must be a math.sinh.
+func AsSinh(op *ir.Operation) SinhOp {
+	if op.Name() != "math.sinh" {
+		panic("BUG: " + op.Name() + " seen as math.sinh")
+	}
+	return SinhOp{op}
+}
+
+// Operand returns the operand "operand".
+func (v SinhOp) Operand() *ir.Value { return v.Op.Operand(0) }
+
+// SetOperand replaces the operand "operand".
+func (v SinhOp) SetOperand(x *ir.Value) { v.Op.SetOperand(0, x) }
+
+// OperandUse returns the use that is the operand "operand".
+func (v SinhOp) OperandUse() *ir.Use { return v.Op.OperandUse(0) }
+
+// Result returns the result "result".
+func (v SinhOp) Result() *ir.Value { return v.Op.Result(0) }
+
+// ErfcOp is a view of a math.erfc: 1 minus the error function.
+type ErfcOp struct{ Op *ir.Operation }
+
+// AsErfc returns the view of op, which must be a math.erfc.
+func AsErfc(op *ir.Operation) ErfcOp {
+	if op.Name() != "math.erfc" {
+		panic("BUG: " + op.Name() + " seen as math.erfc")
+	}
+	return ErfcOp{op}
+}
+
+// Operand returns the operand "operand".
+func (v ErfcOp) Operand() *ir.Value { return v.Op.Operand(0) }
+
+// SetOperand replaces the operand "operand".
+func (v ErfcOp) SetOperand(x *ir.Value) { v.Op.SetOperand(0, x) }
+
+// OperandUse returns the use that is the operand "operand".
+func (v ErfcOp) OperandUse() *ir.Use { return v.Op.OperandUse(0) }
+
+// Result returns the result "result".
+func (v ErfcOp) Result() *ir.Value { return v.Op.Result(0) }
+
+// Atan2Op is a view of a math.atan2: angle of the point whose ordinate is the first operand and abscissa the second.
+type Atan2Op struct{ Op *ir.Operation }
+
+// AsAtan2 returns the view of op, which must be a math.atan2.
+func AsAtan2(op *ir.Operation) Atan2Op {
+	if op.Name() != "math.atan2" {
+		panic("BUG: " + op.Name() + " seen as math.atan2")
+	}
+	return Atan2Op{op}
+}
+
+// Lhs returns the operand "lhs".
+func (v Atan2Op) Lhs() *ir.Value { return v.Op.Operand(0) }
+
+// SetLhs replaces the operand "lhs".
+func (v Atan2Op) SetLhs(x *ir.Value) { v.Op.SetOperand(0, x) }
+
+// LhsUse returns the use that is the operand "lhs".
+func (v Atan2Op) LhsUse() *ir.Use { return v.Op.OperandUse(0) }
+
+// Rhs returns the operand "rhs".
+func (v Atan2Op) Rhs() *ir.Value { return v.Op.Operand(1) }
+
+// SetRhs replaces the operand "rhs".
+func (v Atan2Op) SetRhs(x *ir.Value) { v.Op.SetOperand(1, x) }
+
+// RhsUse returns the use that is the operand "rhs".
+func (v Atan2Op) RhsUse() *ir.Use { return v.Op.OperandUse(1) }
+
+// Result returns the result "result".
+func (v Atan2Op) Result() *ir.Value { return v.Op.Result(0) }
+
 // FloorOp is a view of a math.floor: round down.
 type FloorOp struct{ Op *ir.Operation }
 
