@@ -6,7 +6,9 @@ import (
 	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/dialect/arith"
 	"github.com/tritonc/tritonc/core/dialect/cf"
+	"github.com/tritonc/tritonc/core/dialect/gpu"
 	"github.com/tritonc/tritonc/core/dialect/linalg"
+	"github.com/tritonc/tritonc/core/dialect/llvm"
 	"github.com/tritonc/tritonc/core/dialect/math"
 	"github.com/tritonc/tritonc/core/dialect/scf"
 	"github.com/tritonc/tritonc/core/dialect/tt"
@@ -236,6 +238,7 @@ func (c *converter) operation(op *ir.Operation) {
 		c.elementwise(op)
 	case tt.Assert:
 		c.assert(op)
+	case gpu.Barrier, llvm.Assume: // a program has one thread, and nothing uses what is assumed
 	case scf.For:
 		c.loop(op)
 	case scf.If:

@@ -166,6 +166,8 @@ def returns(x_ptr, out_ptr, n, keep, B: tl.constexpr):
             tl.store(out_ptr + i, x, mask=i < n)
             return
     tl.device_assert(x > -10.0, "too small")
+    tl.debug_barrier()
+    tl.assume(n > 0)
     tl.store(out_ptr + i, x + clipped(tl.load(x_ptr), n, keep != 0), mask=i < n)
 
 

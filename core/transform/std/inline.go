@@ -20,15 +20,6 @@ var Inline = &pass.Pass{
 	Run:     func(r *pass.Run) error { return inlineCalls(r, false) },
 }
 
-// InlineAll replaces the calls of functions that are marked noinline, too: for machines
-// that have no calls.
-var InlineAll = &pass.Pass{
-	Name:    "inline-all",
-	Doc:     "inline the calls of functions, also of those marked noinline",
-	Example: inlineAllExample,
-	Run:     func(r *pass.Run) error { return inlineCalls(r, true) },
-}
-
 func inlineCalls(r *pass.Run, all bool) error {
 	in := inliner{run: r, all: all, funcs: Functions(r.Module), state: make(map[string]int), inlined: make(map[string]bool)}
 	for op := range r.Module.Body().Ops() {
