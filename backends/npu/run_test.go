@@ -168,7 +168,7 @@ func TestMatmul(t *testing.T) {
 			for _, size := range [][3]int{{17 + r.IntN(15), 33 + r.IntN(31), 17 + r.IntN(31)}, {1 + r.IntN(15), 1 + r.IntN(31), 1 + r.IntN(15)}} {
 				m, n, k := size[0], size[1], size[2]
 				a, b, c := random(t, r, elem.mlir, m*k), random(t, r, elem.mlir, k*n), blank(elem.mlir, m*n)
-				run(t, "matmul", artifact, [3]int{4, 1, 1}, a, b, c, i32(m), i32(n), i32(k), i32(k), i32(n), i32(n))
+				run(t, "matmul", artifact, [3]int{(m + 15) / 16 * ((n + 31) / 32), 1, 1}, a, b, c, i32(m), i32(n), i32(k), i32(k), i32(n), i32(n))
 				want := make([]float64, m*n)
 				for i := range m {
 					for j := range n {

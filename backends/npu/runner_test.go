@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -69,10 +70,33 @@ func (a *array) set(bits []uint32) {
 	}
 }
 
-// run executes a kernel of the stage ttadapter on the CPU, by MLIR's runner, for each
-// program of a grid, one after the other. Arguments are *array or constants as MLIR
-// writes them, with their types: "7 : i32".
+// run executes a kernel of the stage ttadapter on a simulated NPU, and where MLIR's tools
+// are installed on the CPU, too, and compares the results. Arguments are *array or
+// constants as MLIR writes them, with their types: "7 : i32".
 func run(t *testing.T, kernel string, artifact []byte, grid [3]int, args ...any) {
+	t.Helper()
+	same := make([]any, len(args))
+	for i, arg := range args {
+		same[i] = arg
+		if a, ok := arg.(*array); ok {
+			same[i] = &array{elem: a.elem, data: slices.Clone(a.data), out: a.out}
+		}
+	}
+	simulate(t, artifact, grid, args...)
+	if _, err := exec.LookPath("mlir-runner-22"); err != nil {
+		return
+	}
+	runOnCPU(t, kernel, artifact, grid, same...)
+	for i, arg := range args {
+		if a, ok := arg.(*array); ok && a.out {
+			near(t, fmt.Sprintf("the CPU's argument %d", i), same[i].(*array).data, a.data, 4e-3)
+		}
+	}
+}
+
+// runOnCPU executes a kernel by MLIR's runner, for each program of a grid, one after the
+// other.
+func runOnCPU(t *testing.T, kernel string, artifact []byte, grid [3]int, args ...any) {
 	t.Helper()
 	opt, runner := needMLIR(t)
 	input := filepath.Join(t.TempDir(), "kernel.mlir")
