@@ -6,6 +6,7 @@
 //	verify.go               what its instructions access
 //	space.go                memory spaces and pipes
 //	linalg_to_npuir.go      tensors become buffers, computations instructions
+//	npuir_forward_copies.go results are written where they are copied to
 //	npuir_map_blocks.go     a core loops over programs of the grid
 //	npuir_multibuffer.go    loops have two of each buffer of a transfer
 //	npuir_plan_buffers.go   where in its memory each buffer lies

@@ -16,5 +16,8 @@ var insertFlagsExample string
 //go:embed testdata/npuir-map-blocks/example.txtar
 var mapBlocksExample string
 
+//go:embed testdata/npuir-forward-copies/example.txtar
+var forwardCopiesExample string
+
 //go:embed testdata/npuir-multibuffer/example.txtar
 var multibufferExample string

@@ -117,13 +117,12 @@ func (l *lowering) operation(op *ir.Operation) {
 	case scf.Yield, scf.Condition:
 		return // of what control lowers
 	case linalg.Copy:
-		v := linalg.AsCopy(op)
-		l.Op(DMA, []*ir.Value{v.Source(), v.Target()})
+		l.load(op)
 	case linalg.Fill:
 		v := linalg.AsFill(op)
 		if op.NumResults() > 0 {
 			l.values[op.OneResult()] = operand{scalar: v.InputsAt(0)}
-		} else {
+		} else if partial(v.OutputsAt(0)) == nil {
 			l.Op(Fill, []*ir.Value{v.InputsAt(0), v.OutputsAt(0)})
 		}
 	case linalg.ToTensor:

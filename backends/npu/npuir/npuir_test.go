@@ -53,7 +53,7 @@ func TestRoundTrip(t *testing.T) {
 }
 
 func TestPass(t *testing.T) {
-	known := []*pass.Pass{LinalgToNPUIR, MapBlocks, Multibuffer, PlanBuffers, InsertFlags}
+	known := []*pass.Pass{LinalgToNPUIR, ForwardCopies, MapBlocks, Multibuffer, PlanBuffers, InsertFlags}
 	passtest.RunIn(t, append(dialect.All(), append(linalg.Dialects(), Dialect)...), "testdata", known, known...)
 }
 
