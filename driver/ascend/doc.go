@@ -23,11 +23,14 @@
 // release 9.2.0-beta.1); those of libruntime.so are deprecated there, and still exported.
 // The struct is that of triton-ascend's launcher at a84b1eb52.
 //
+// By its sources the runtime copies names and arguments in the call, and knows the chip's
+// name before a device is chosen.
+//
 // What public sources do not confirm: that the sources' ABI is that of all CANN 8; that the
-// name of the chip is known before a device is chosen; that the L2 cache is emptied by
-// overwriting memory of its size; and where a kernel looks for a half-precision number. It
-// is written as its two bytes, and triton-ascend writes a float of 32 bits there. The
-// compiled code does not tell its parameters, so arguments are not checked against them.
+// L2 cache is emptied by overwriting memory of its size; and where a kernel looks for a
+// half-precision number. It is written as its two bytes, and triton-ascend writes a float of
+// 32 bits there. The compiled code does not tell its parameters, so arguments are not
+// checked against them.
 //
 // Not supported: kernels of the 950's SIMT mode, which have another struct, and
 // device_print.

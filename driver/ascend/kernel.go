@@ -67,9 +67,10 @@ func readFacts(b *sdk.DeviceBinary) (f launchFacts, err error) {
 
 // devBinary is an rtDevBinary_t.
 type devBinary struct {
-	magic, version uint32
-	data           unsafe.Pointer
-	length         uint64
+	magic  uint32
+	_      uint32 // version, 0
+	data   unsafe.Pointer
+	length uint64
 }
 
 // Magics of binaries: RT_DEV_BINARY_MAGIC_ELF, and RT_DEV_BINARY_MAGIC_ELF_AIVEC of those
