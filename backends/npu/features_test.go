@@ -320,3 +320,28 @@ func TestWraps(t *testing.T) {
 		near(t, fmt.Sprintf("out of start %d, n %d, w %d, stride %d", start, n, by, stride), out.data, want, 0)
 	}
 }
+
+// TestBlockAtomics: atomic operations on blocks, in whole and in part, are transfers.
+func TestBlockAtomics(t *testing.T) {
+	r := newRand(t)
+	for _, elem := range []string{"i32", "f32"} {
+		typ := map[string]string{"i32": "*i32", "f32": "*fp32"}[elem]
+		artifact := own(t, "block_atomics", typ+", "+typ+", "+typ+", i32, i32, M=4, N=16")
+		m, n := 9+r.IntN(3), 9+r.IntN(7)
+		x := integers(r, m*n, 100)
+		for i := range x.data {
+			x.data[i] -= 50
+		}
+		x.elem = elem
+		sum := &array{elem: elem, data: make([]float64, 64), out: true}
+		least := &array{elem: elem, data: make([]float64, 16), out: true}
+		run(t, "block_atomics", artifact, [3]int{3, 1, 1}, x, sum, least, i32(m), i32(n))
+		sums, mins := make([]float64, 64), make([]float64, 16)
+		for i, v := range x.data {
+			sums[i/n%4*16+i%n] += v
+			mins[i%n] = min(mins[i%n], v)
+		}
+		near(t, "sum", sum.data, sums, 0)
+		near(t, "least", least.data, mins, 0)
+	}
+}

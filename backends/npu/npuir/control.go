@@ -53,6 +53,9 @@ func (l *lowering) assign(user *ir.Operation, vs []*ir.Value, buffers []*view) {
 // control lowers a loop or conditional: what it carries of tensors is in buffers that are
 // written where it begins and at the ends of its regions.
 func (l *lowering) control(op *ir.Operation) {
+	if op.Is(scf.For) && l.atomicLoop(op) {
+		return
+	}
 	if onTensors(op) {
 		l.dead = append(l.dead, op)
 	}

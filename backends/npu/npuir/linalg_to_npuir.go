@@ -37,6 +37,8 @@ type lowering struct {
 	values map[*ir.Value]operand
 	cube   map[*ir.Value]bool // memref.alloc that only matmuls read
 	dead   []*ir.Operation    // operations on tensors, in their order
+	// replaced are the loops among them that instructions stand for as a whole.
+	replaced map[*ir.Operation]bool
 }
 
 // refusal is what a lowering stops with where an operation has no instruction.
@@ -49,7 +51,7 @@ func (l *lowering) refuse(op *ir.Operation, format string, args ...any) {
 func lowerFunction(r *pass.Run, f *ir.Operation) (err error) {
 	l := &lowering{
 		Builder: ir.NewBuilder(r.Module.Context()), run: r,
-		values: make(map[*ir.Value]operand), cube: cubeBuffers(f),
+		values: make(map[*ir.Value]operand), cube: cubeBuffers(f), replaced: make(map[*ir.Operation]bool),
 	}
 	defer func() {
 		if p := recover(); p != nil {
@@ -64,7 +66,7 @@ func lowerFunction(r *pass.Run, f *ir.Operation) (err error) {
 		l.block(b)
 	}
 	for _, op := range slices.Backward(l.dead) {
-		if op.NumRegions() > 0 && op.Def().Dialect() == "scf" {
+		if op.NumRegions() > 0 && op.Def().Dialect() == "scf" && !l.replaced[op] {
 			l.withoutTensors(op)
 		}
 		op.Erase()

@@ -193,3 +193,13 @@ def rounded(x_ptr, out_ptr, B: tl.constexpr):
     x = tl.load(x_ptr + i)
     tl.store(out_ptr + i, x.to(tl.float16, fp_downcast_rounding="rtz").to(tl.float32))
     tl.store(out_ptr + B + i, x.to(tl.bfloat16, fp_downcast_rounding="rtz").to(tl.float32))
+
+
+@triton.jit
+def block_atomics(x_ptr, sum_ptr, least_ptr, m, n, M: tl.constexpr, N: tl.constexpr):
+    i, k = tl.arange(0, M)[:, None], tl.arange(0, N)[None, :]
+    rows = tl.program_id(0) * M + i
+    mask = (rows < m) & (k < n)
+    x = tl.load(x_ptr + rows * n + k, mask=mask, other=0)
+    tl.atomic_add(sum_ptr + i * N + k, x, mask=mask)
+    tl.atomic_min(least_ptr + tl.arange(0, N), tl.min(tl.where(mask, x, 0), 0), mask=tl.arange(0, N) < n)
