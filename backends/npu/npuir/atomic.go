@@ -83,7 +83,7 @@ func offsetFrom(at, index *ir.Value, loops *ir.Operation) (linalg.Slot, bool) {
 		if y == index {
 			x, y = y, x
 		}
-		if x == index && (y.Def() == nil && !loops.Region(0).Contains(y.Block().Parent()) || y.Def() != nil && !loops.IsAncestorOf(y.Def())) {
+		if x == index && (y.Def() == nil && !scf.AsFor(loops).Region().Contains(y.Block().Parent()) || y.Def() != nil && !loops.IsAncestorOf(y.Def())) {
 			return linalg.Slot{Value: y}, true
 		}
 	}

@@ -25,11 +25,12 @@ var Multibuffer = &pass.Pass{
 			}
 		}
 		for _, f := range functions {
-			for i := range len(transferLoops(f)) {
-				// The loops keep their order: each is made anew in its place.
-				tried := f.Clone(ir.NewMapping())
+			for loop := transferLoop(f); loop != nil; loop = transferLoop(f) {
+				loop.SetAttr(MultibufferAttr, f.Context().I64Attr(1))
+				m := ir.NewMapping()
+				tried := f.Clone(m)
 				f.Block().InsertBefore(tried, f)
-				doubled(transferLoops(tried)[i])
+				doubled(m.Lookup(scf.InductionVar(loop)).Block().Parent())
 				fits, err := fitsIn(r, tried)
 				if err != nil {
 					return err
@@ -60,17 +61,23 @@ func fitsIn(r *pass.Run, f *ir.Operation) (bool, error) {
 	return true, nil
 }
 
-// transferLoops are the innermost loops whose bodies copy between buffers of their own and
-// global memory, in their order.
-func transferLoops(f *ir.Operation) []*ir.Operation {
-	var out []*ir.Operation
+// MultibufferAttr is the attribute of a loop that npuir-multibuffer has seen: how many
+// there are of its buffers.
+const MultibufferAttr = "npuir.multibuffer"
+
+// transferLoop is the first of the innermost loops whose bodies copy between buffers of
+// their own and global memory that was not seen yet; nil if there is none.
+func transferLoop(f *ir.Operation) (found *ir.Operation) {
 	ir.Walk(f, func(op *ir.Operation) ir.WalkResult {
-		if op.Is(scf.For) && len(transferred(op)) > 0 && !slices.ContainsFunc(nested(op), func(in *ir.Operation) bool { return len(transferred(in)) > 0 }) {
-			out = append(out, op)
+		if op.Is(scf.For) && len(transferred(op)) > 0 && !op.HasAttr(MultibufferAttr) && !slices.ContainsFunc(nested(op), func(in *ir.Operation) bool {
+			return in.HasAttr(MultibufferAttr) || len(transferred(in)) > 0
+		}) {
+			found = op
+			return ir.Stop
 		}
 		return ir.Advance
 	})
-	return out
+	return found
 }
 
 // nested are the loops in a loop.
@@ -131,6 +138,7 @@ func doubled(loop *ir.Operation) {
 	for _, a := range loop.Attrs() {
 		made.SetAttr(a.Name, a.Attr)
 	}
+	made.SetAttr(MultibufferAttr, loop.Context().I64Attr(2))
 
 	// body clones the body with one of the two of each buffer, and returns what it yields.
 	body := func(half int, args []*ir.Value) []*ir.Value {
