@@ -58,6 +58,10 @@ func (f *Facts) Supports(t Target) SupportsTargetResponse {
 	return SupportsTargetResponse{Supported: true, Target: t}
 }
 
+// CapAnyBlockSizes is the capability of a backend whose targets take blocks of all sizes;
+// without it they are powers of two, as in Triton.
+const CapAnyBlockSizes = "any_block_sizes"
+
 // Has reports whether the backend has a capability.
 func (f *Facts) Has(capability string) bool {
 	return slices.Contains(f.Capabilities, capability)

@@ -59,6 +59,8 @@ func describe() sdk.Facts {
 		Name:    "npu",
 		Version: backend.Version(),
 		Options: optionSpecs,
+		// A tensor is a buffer and a loop, not a number of registers for each thread.
+		Capabilities: []string{sdk.CapAnyBlockSizes},
 		Specialization: sdk.Specialization{
 			IntDivisor: 16, PointerDivisor: 16, IntOneIsConstexpr: true,
 			Attributes: []sdk.ArgAttribute{{Key: "D", Name: "tt.divisibility", Value: 16}},

@@ -110,16 +110,23 @@ func TestIrregular(t *testing.T) {
 
 func TestReductions(t *testing.T) {
 	r := newRand(t)
-	artifact := own(t, "reductions", "*fp32, *fp32, *fp32, *i32, *fp32, M=8, N=16")
-	x := integers(r, 128, 40) // with equal ones
+	for _, shape := range [][2]int{{8, 16}, {7, 13}, {1, 3 + r.IntN(40)}} {
+		t.Run(fmt.Sprintf("%dx%d", shape[0], shape[1]), func(t *testing.T) { testReductions(t, r, shape[0], shape[1]) })
+	}
+}
+
+// testReductions reduces a block of m rows and n columns, of any size.
+func testReductions(t *testing.T, r *rand.Rand, m, n int) {
+	artifact := own(t, "reductions", fmt.Sprintf("*fp32, *fp32, *fp32, *i32, *fp32, M=%d, N=%d", m, n))
+	x := integers(r, m*n, 40) // with equal ones
 	x.elem = "f32"
-	sum, largest, at, all := blank("f32", 16), blank("f32", 8), blank("i32", 8), blank("f32", 1)
+	sum, largest, at, all := blank("f32", n), blank("f32", m), blank("i32", m), blank("f32", 1)
 	run(t, "reductions", artifact, [3]int{1, 1, 1}, x, sum, largest, at, all)
-	sums, larges, ats, most := make([]float64, 16), filled(8, -1), make([]float64, 8), -1.0
-	for i := range 8 {
+	sums, larges, ats, most := make([]float64, n), filled(m, -1), make([]float64, m), -1.0
+	for i := range m {
 		least := math.Inf(1)
-		for k := range 16 {
-			v := x.data[i*16+k]
+		for k := range n {
+			v := x.data[i*n+k]
 			sums[k] += v
 			larges[i] = max(larges[i], v)
 			most = max(most, v)

@@ -462,7 +462,7 @@ func parseDesc(s string) lang.Type {
 		}
 		b.Shape = append(b.Shape, n)
 	}
-	if eval.Try(func() { lang.CheckShape(b.Shape) }) != nil {
+	if eval.Try(func() { new(lang.Facts).CheckShape(b.Shape) }) != nil {
 		return nil
 	}
 	return &lang.DescType{Block: b}

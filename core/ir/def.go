@@ -225,7 +225,8 @@ const (
 	SingleBlock
 	// SegmentedOperands: the sizes of the operand groups are kept explicitly.
 	SegmentedOperands
-	// TensorSize: tensors have at most 1048576 elements and powers of two for sizes.
+	// TensorSize: tensors have at most 1048576 elements and powers of two for sizes, or any
+	// where the module has AnyBlockSizes.
 	TensorSize
 	// HasParent: may appear only inside the operations its Verify names.
 	HasParent

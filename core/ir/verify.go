@@ -366,27 +366,40 @@ const MaxTensorElements = 1 << 20
 
 func (v *verifier) tensorSize(op *Operation, t Type) bool {
 	if tt, ok := t.(*TensorType); ok {
-		if why := tt.wrongSize(); why != "" {
+		if why := op.wrongSize(tt); why != "" {
 			return v.failf(op, "%s", why)
 		}
 	}
 	return true
 }
 
-// CheckSize is the trait TensorSize for one tensor, for operations that check something
-// else first.
-func (t *TensorType) CheckSize() error {
-	if why := t.wrongSize(); why != "" {
+// CheckSize is the trait TensorSize for one tensor of op, for operations that check
+// something else first.
+func (op *Operation) CheckSize(t *TensorType) error {
+	if why := op.wrongSize(t); why != "" {
 		return errors.New(why)
 	}
 	return nil
 }
 
-// wrongSize says why a tensor of this shape cannot be, or "".
-func (t *TensorType) wrongSize() string {
+// AnyBlockSizes is the attribute of a module for a target that takes tensors of all sizes.
+const AnyBlockSizes = "tt.any_block_sizes"
+
+// anySizes reports whether what op is in takes tensors of all sizes.
+func (op *Operation) anySizes() bool {
+	for ; op != nil; op = op.Parent() {
+		if op.Attr(AnyBlockSizes) != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// wrongSize says why op can have no tensor of this shape, or "".
+func (op *Operation) wrongSize(t *TensorType) string {
 	n := int64(1)
 	for _, d := range t.Shape {
-		if d < 1 || d&(d-1) != 0 {
+		if d < 1 || d&(d-1) != 0 && !op.anySizes() {
 			return fmt.Sprintf("number of elements must be power-of-two, but a dimension is %d", d)
 		}
 		if d > MaxTensorElements/n {

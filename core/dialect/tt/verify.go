@@ -306,8 +306,8 @@ func verifyMakeRange(op *ir.Operation) error {
 	switch {
 	case start >= end:
 		return fmt.Errorf("start must be less than end")
-	case t.CheckSize() != nil:
-		return t.CheckSize()
+	case op.CheckSize(t) != nil:
+		return op.CheckSize(t)
 	case len(t.Shape) != 1:
 		return message(msgRange1D)
 	case !ir.IsInt(t.Elem, 32):

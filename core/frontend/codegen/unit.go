@@ -124,6 +124,9 @@ func (u *unit) kernel(req *Request) {
 	fn := req.Kernel
 	loc := u.defLoc(fn)
 	u.module = ir.NewOperation(builtin.Module, &ir.State{Ctx: u.ctx, Loc: loc, Regions: 1})
+	if req.Facts.AnyBlockSizes {
+		u.module.SetAttr(ir.AnyBlockSizes, u.ctx.Unit())
+	}
 	u.body = builtin.AsModule(u.module).BodyRegion().AddBlock()
 	params := fn.ParamList()
 	g := u.newGen(fn)

@@ -289,16 +289,16 @@ func (a *Args) ints(i int) []int64 {
 // shape is ints, checked as the shape of a block.
 func (a *Args) shape(i int) []int64 {
 	s := a.ints(i)
-	CheckShape(s)
+	a.e.Facts.CheckShape(s)
 	return s
 }
 
-// CheckShape refuses dimensions that are not powers of two and shapes with too
-// many elements.
-func CheckShape(shape []int64) {
+// CheckShape refuses dimensions that are not powers of two, unless the target takes
+// blocks of all sizes, and shapes with too many elements.
+func (f *Facts) CheckShape(shape []int64) {
 	n := int64(1)
 	for i, d := range shape {
-		if d < 1 || d&(d-1) != 0 {
+		if d < 1 || !f.blockSize(d) {
 			eval.FailHelp(powerHelp(d), errShapePow2, i)
 		}
 		if n > maxNumel/d {
@@ -316,6 +316,9 @@ func bigProduct(shape []int64) *big.Int {
 	}
 	return n
 }
+
+// blockSize reports whether a dimension of a block may be d, which is positive.
+func (f *Facts) blockSize(d int64) bool { return f.AnyBlockSizes || d&(d-1) == 0 }
 
 // maxNumel is TRITON_MAX_TENSOR_NUMEL.
 const maxNumel = 1 << 20

@@ -47,11 +47,11 @@ func arange(e *Emitter, a *Args) any {
 		eval.FailHelp("start from 0 and add", errArange32)
 	case n <= 0:
 		eval.Fail(errArangeOrder)
-	case n&(n-1) != 0:
+	case !e.Facts.blockSize(n):
 		eval.FailHelp(powerHelp(n), errArangePow2)
 	}
 	t := &Block{Int32, []int64{end - start}}
-	CheckShape(t.Shape)
+	e.Facts.CheckShape(t.Shape)
 	return e.tensor(tt.NewMakeRange(e.B, t.IR(e.C), start, end), t)
 }
 
@@ -123,6 +123,6 @@ func cat(e *Emitter, a *Args) any {
 		eval.Fail("cat needs two one-dimensional tensors of one type; got %s and %s", x.T, y.T)
 	}
 	t := &Block{x.Scalar(), []int64{2 * x.Shape()[0]}}
-	CheckShape(t.Shape)
+	e.Facts.CheckShape(t.Shape)
 	return e.tensor(e.B.Op(tt.Cat, []*ir.Value{x.V, y.V}, t.IR(e.C)).OneResult(), t)
 }

@@ -174,7 +174,7 @@ func (e *Emitter) broadcastTo(x *Tensor, shape []int64) *Tensor {
 	if sameShape(x.Shape(), shape) {
 		return x
 	}
-	CheckShape(shape)
+	e.Facts.CheckShape(shape)
 	t := &Block{x.Scalar(), shape}
 	if a, ok := arith.ConstantValue(x.V).(*ir.DenseElementsAttr); ok && a.IsSplat() {
 		return e.tensor(arith.NewConstant(e.B, e.C.DenseSplat(t.IR(e.C), a.Values[0])), t)

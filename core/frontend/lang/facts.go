@@ -16,6 +16,8 @@ type Facts struct {
 	// DefaultDotPrecision is taken where a kernel says nothing ("" for ieee).
 	DotPrecisions       []string
 	DefaultDotPrecision string
+	// AnyBlockSizes says that sizes of blocks need not be powers of two.
+	AnyBlockSizes bool
 	// Properties are those that every device of the target has.
 	Properties []Property
 	// Modules are sources in the Triton language that the backend brings.

@@ -432,7 +432,7 @@ func newBlockType(_ *eval.Session, a []any, _ []eval.Keyword) any {
 			if len(b.Shape) == 0 {
 				eval.Fail(errBlock0d)
 			}
-			CheckShape(b.Shape)
+			new(Facts).CheckShape(b.Shape)
 			return b
 		}
 	}

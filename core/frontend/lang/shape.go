@@ -158,7 +158,7 @@ func (e *Emitter) Join(x, y *Tensor) *Tensor {
 		eval.Fail("join() needs tensors of one type; got %s and %s", x.T, y.T)
 	}
 	t := &Block{x.Scalar(), append(slices.Clone(x.Shape()), 2)}
-	CheckShape(t.Shape)
+	e.Facts.CheckShape(t.Shape)
 	r := e.tensor(e.B.Op(tt.Join, []*ir.Value{x.V, y.V}, t.IR(e.C)).OneResult(), t)
 	if scalar {
 		return e.Reshape(r, []int64{2}, false)
@@ -219,7 +219,7 @@ func histogram(e *Emitter, a *Args) any {
 		eval.Fail(errHistogramInt)
 	}
 	shape := []int64{a.int(1)}
-	CheckShape(shape)
+	e.Facts.CheckShape(shape)
 	operands := []*ir.Value{x.V}
 	if mask != nil {
 		mask = e.BroadcastShape(mask, x.Shape())

@@ -79,6 +79,7 @@ var verifierCases = []struct{ body, want string }{
 	{`"arith.extf"(%h) : (f16) -> tensor<4xf32>`, "requires the same shape for all operands and results"},
 	{`"arith.sitofp"(%n) : (tensor<4xi32>) -> tensor<8xf32>`, "requires the same shape for all operands and results"},
 	{`"tt.bitcast"(%ve) : (tensor<4xf32, #b>) -> tensor<4xi32, #b2>`, "requires the same encoding for all operands and results"},
+	{"module attributes {tt.any_block_sizes} {\n  tt.func public @k(%x: f32) {\n    %0 = tt.splat %x : f32 -> tensor<0xf32>\n    tt.return\n  }\n}\n", "a dimension is 0"},
 	{`%0 = tt.splat %x : f32 -> tensor<3xf32>`, "number of elements must be power-of-two, but a dimension is 3"},
 	{`%0 = tt.splat %x : f32 -> tensor<2097152xf32>`, "maximum allowed number of elements is 1048576"},
 	{`"cf.br"() : () -> ()`, "requires 1 successor, but found 0"},

@@ -421,7 +421,8 @@ type Facts struct {
 	Dialects       []string               `protobuf:"bytes,8,rep,name=dialects,proto3" json:"dialects,omitempty"`                             // names of those that LoadDialects declares
 	DialectsHash   string                 `protobuf:"bytes,9,opt,name=dialects_hash,json=dialectsHash,proto3" json:"dialects_hash,omitempty"` // changes whenever LoadDialects would answer another text
 	// capabilities: "run_passes", the backend serves RunPasses; "devices", the
-	// program serves tritonc.device.v1.Devices, too.
+	// program serves tritonc.device.v1.Devices, too; "any_block_sizes", tensors
+	// need not have powers of two for sizes.
 	Capabilities  []string `protobuf:"bytes,10,rep,name=capabilities,proto3" json:"capabilities,omitempty"`
 	BinaryEnding  string   `protobuf:"bytes,11,opt,name=binary_ending,json=binaryEnding,proto3" json:"binary_ending,omitempty"` // file ending of the final artifact: "cubin"
 	unknownFields protoimpl.UnknownFields
