@@ -24,6 +24,9 @@ type Costs struct {
 	UBToGM float64 `cost:"ub_to_gm"`
 	UB     float64 `cost:"ub"`
 	Vector float64 `cost:"vector"`
+	// What a reduction of elements that lie next to one another takes, in times of an
+	// operation on as many elements.
+	Reduce float64 `cost:"reduce"`
 	// Of a cube core.
 	L1ToL0A float64 `cost:"l1_to_l0a"`
 	L1ToL0B float64 `cost:"l1_to_l0b"`

@@ -102,6 +102,16 @@ func (c *core) vectorWork(views ...*view) work {
 	return work{cycles: c.run.costs.VectorStart + float64(most)/c.run.costs.Vector}
 }
 
+// reduceWork is what a reduction along a dimension costs. Along the last one it combines
+// what lies next to one another; along others it combines rows, as any operation does.
+func (c *core) reduceWork(from *view, dim int) work {
+	w := c.vectorWork(from)
+	if dim == len(from.sizes)-1 {
+		w.cycles += (c.run.costs.Reduce - 1) * (w.cycles - c.run.costs.VectorStart)
+	}
+	return w
+}
+
 // gatherWork is what moving elements one by one costs: a block each.
 func (c *core) gatherWork(list *view, moved int) work {
 	bytes := float64(moved) * burst

@@ -326,5 +326,5 @@ func execReduce(c *core, in *inst) {
 			}
 		}
 	}
-	c.record(in, c.vectorWork(from, to))
+	c.record(in, c.reduceWork(from, int(d)))
 }
