@@ -11,6 +11,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -456,5 +457,27 @@ func TestFault(t *testing.T) {
 	}
 	if _, err := d.Open(t.Context(), 0, sdk.Target{}); !errors.Is(err, sdk.ErrDeviceLost) {
 		t.Error(err)
+	}
+}
+
+// TestLostIsCollected: the memory of a session whose device was lost can be reclaimed.
+func TestLostIsCollected(t *testing.T) {
+	cann(t)
+	func() {
+		s, err := New().Open(t.Context(), 0, sdk.Target{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := load(t, s, npubin("fault", nil)).Launch(t.Context(), sdk.DeviceLaunch{Grid: one})
+		if err != nil || !r.Lost {
+			t.Errorf("%+v, %v", r, err)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	for range 3 { // finalizers panic where something was left pinned
+		runtime.GC()
+		time.Sleep(10 * time.Millisecond)
 	}
 }

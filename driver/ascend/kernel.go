@@ -85,7 +85,6 @@ type kernel struct {
 	lib     *library
 	session *native.Session
 	name    string
-	code    []byte
 	facts   launchFacts
 	stub    *stub
 	own     string // a name that no other has
@@ -99,7 +98,7 @@ func (l *library) Load(s *native.Session, b *sdk.DeviceBinary) (native.Code, err
 	if err != nil {
 		return nil, err
 	}
-	k := &kernel{lib: l, session: s, name: b.Kernel, code: b.Code, facts: facts}
+	k := &kernel{lib: l, session: s, name: b.Kernel, facts: facts}
 	if err := k.check(b); err != nil {
 		return nil, err
 	}
@@ -159,20 +158,18 @@ func (k *kernel) load(b *sdk.DeviceBinary) error {
 	if k.facts.MixMode == "aiv" {
 		bin.magic = magicELFAIVec
 	}
-	// Whether the library copies code and stubs is its own affair.
-	pins := &runtime.Pinner{}
-	pins.Pin(&b.Code[0])
 	var h handle
-	if err := s.Explain("loading "+b.Name, k.lib.devBinary(bin, &h)); err != nil {
-		pins.Unpin()
+	err := s.Explain("loading "+b.Name, k.lib.devBinary(bin, &h))
+	runtime.KeepAlive(b.Code)
+	if err != nil {
 		return err
 	}
+	k.lib.keep(h, b.Code)
 	s.AtClose(func() error {
-		defer pins.Unpin()
+		defer k.lib.keep(h, nil)
 		return s.Explain("unloading a kernel", k.lib.devBinaryEnd(h))
 	})
 	k.stub, k.own = newStub(k.name)
-	pins.Pin(k.stub)
 	return s.Explain("finding "+k.name, k.lib.functionOf(h, unsafe.Pointer(k.stub), k.own, k.name, 0))
 }
 

@@ -51,6 +51,7 @@ type library struct {
 
 	mu    sync.Mutex
 	bases map[handle]handle // what Malloc returned: what aclrtMalloc did
+	codes map[handle][]byte // of the binaries that are registered
 }
 
 // aclFunctions are those of libascendcl.so, by name.
@@ -107,7 +108,7 @@ func places(name string) []string {
 
 // openLibrary finds the two libraries and makes them ready.
 func openLibrary() (native.Library, error) {
-	l := &library{bases: map[handle]handle{}}
+	l := &library{bases: map[handle]handle{}, codes: map[handle][]byte{}}
 	for _, file := range []struct {
 		name      string
 		functions map[string]any
@@ -184,6 +185,18 @@ func (l *library) Free(at handle) status {
 	delete(l.bases, at)
 	l.mu.Unlock()
 	return l.free(base)
+}
+
+// keep keeps a binary's code in memory, which the library may read as long as it is
+// registered; nil no longer.
+func (l *library) keep(binary handle, code []byte) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if code == nil {
+		delete(l.codes, binary)
+		return
+	}
+	l.codes[binary] = code
 }
 
 // Kinds of memory: ACL_DDR_MEM, ACL_HBM_MEM.
