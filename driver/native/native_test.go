@@ -78,7 +78,7 @@ type fakeCode struct{ *fake }
 
 func (c fakeCode) Name() string                              { return "k" }
 func (c fakeCode) Prepare(*sdk.DeviceLaunch) (Launch, error) { return c, nil }
-func (c fakeCode) Reserve() error { return Explain(c, "reserving", c.do("reserve")) }
+func (c fakeCode) Reserve() error                            { return Explain(c, "reserving", c.do("reserve")) }
 
 func (c fakeCode) Ready() error { return Explain(c, "getting ready", c.do("ready")) }
 
