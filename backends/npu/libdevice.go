@@ -95,4 +95,4 @@ func libdevice() sdk.Module {
 }
 
 // modules are what kernels may import of this backend.
-func modules() []sdk.Module { return []sdk.Module{libdevice()} }
+func modules() []sdk.Module { return append(extensions(), libdevice()) }

@@ -75,7 +75,7 @@ func near(t *testing.T, what string, got, want []float64, tolerance float64) {
 	bad := 0
 	for i := range want {
 		if math.IsInf(want[i], 0) && got[i] == want[i] {
-			continue // the difference is no number
+			continue // the difference is not a number
 		}
 		if d := math.Abs(got[i] - want[i]); !(d <= tolerance*(1+math.Abs(want[i]))) {
 			if bad++; bad <= 3 {

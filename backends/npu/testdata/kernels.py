@@ -1,5 +1,6 @@
 import triton
 import triton.language as tl
+import triton.language.extra.cann.extension as al
 from triton.language.extra import libdevice
 
 
@@ -203,3 +204,27 @@ def block_atomics(x_ptr, sum_ptr, least_ptr, m, n, M: tl.constexpr, N: tl.conste
     x = tl.load(x_ptr + rows * n + k, mask=mask, other=0)
     tl.atomic_add(sum_ptr + i * N + k, x, mask=mask)
     tl.atomic_min(least_ptr + tl.arange(0, N), tl.min(tl.where(mask, x, 0), 0), mask=tl.arange(0, N) < n)
+
+
+@triton.jit
+def slices(x_ptr, out_ptr, at, B: tl.constexpr, N: tl.constexpr):
+    i = tl.arange(0, B)[:, None] * N + tl.arange(0, N)[None, :]
+    x = tl.load(x_ptr + i)
+    tl.compile_hint(x, "hint", 4)
+    al.multibuffer(x, 2)
+    odd = al.extract_slice(x, [at, 1], [2, N // 2], [1, 2])
+    y = tl.insert_slice(x, odd * 2.0, offsets=[0, N // 2], sizes=[2, N // 2], strides=[1, 1])
+    y = al.insert_slice(y, tl.extract_slice(odd, [1, 0], [1, N // 2], [1, 1]), [B - 1, 0], [1, N // 2], [1, 2])
+    acc = al.get_element(x, [at, 3])
+    for s in al.parallel(0, 2, bind_sub_block=True):
+        part = tl.extract_slice(y, (s * (B // 2), 0), (B // 2, N), (1, 1))
+        j = (s * (B // 2) + tl.arange(0, B // 2))[:, None] * N + tl.arange(0, N)[None, :]
+        al.sync_block_set("cube", "vector", 3)
+        al.sync_block_wait("cube", "vector", 3)
+        tl.store(out_ptr + j, part + acc)
+
+
+@triton.jit
+def outside(x_ptr, B: tl.constexpr, FROM: tl.constexpr):
+    x = tl.load(x_ptr + tl.arange(0, B))
+    tl.store(x_ptr + tl.arange(0, 8), al.extract_slice(x, [FROM], [8], [1]))

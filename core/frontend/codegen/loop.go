@@ -25,6 +25,15 @@ func (g *gen) forStmt(st *syntax.For) {
 		eval.FailHelp("write `for i in tl.static_range(n)` and index with i", errIterator)
 	}
 	it := g.expr(call.Func)
+	if fn, ok := it.(*eval.Function); ok && fn.Kind == eval.Extern && len(st.Orelse) == 0 {
+		g.node = call.Loc()
+		if made, ok := g.expr(call).(*lang.RangeCall); ok {
+			r := g.rangeOf(made.Args, made.Kwargs)
+			g.forLoop(st, &r)
+			return
+		}
+		eval.FailHelp("iterate over range(…), tl.range(…) or tl.static_range(…)", errIterator)
+	}
 	args := g.arguments(call.Args)
 	var kwargs []eval.Keyword
 	for _, k := range call.Keywords {

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tritonc/tritonc/core/dialect/arith"
 	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/frontend/eval"
 	"github.com/tritonc/tritonc/core/ir"
@@ -13,6 +14,7 @@ import (
 var foreign = []*Builtin{
 	{Name: "inline_asm_elementwise", Params: "asm constraints args dtype is_pure pack", Fn: inlineAsm},
 	{Name: "extern_elementwise", Params: "lib_name lib_path args arg_type_symbol_dict is_pure", Fn: externElementwise},
+	{Name: "_operation", Params: "name operands indices=() attributes=None segments=() dtype=None shape=()", Fn: operation},
 	{Name: "_num_warps", Params: "", Fn: func(e *Emitter, _ *Args) any { return int64(e.Opts.NumWarps) }},
 	{Name: "_warp_size", Params: "", Fn: func(e *Emitter, _ *Args) any { return int64(e.Facts.WarpSize) }},
 }
@@ -74,6 +76,61 @@ func inlineAsm(e *Emitter, a *Args) any {
 		res[i] = e.tensor(op.Result(i), t)
 	}
 	return results(res, !several)
+}
+
+// operation makes an operation of MLIR that the compiler knows, for the modules of
+// backends: of operands, indices that are converted to the type index, and attributes. It
+// has a result if there is a dtype.
+func operation(e *Emitter, a *Args) any {
+	def := e.C.OpDef(a.str(0))
+	if def == nil {
+		eval.Fail("the compiler has no operation %s", a.str(0))
+	}
+	s := ir.State{Types: []ir.Type{}}
+	for _, v := range a.list(1) {
+		s.Operands = append(s.Operands, e.ToTensor(v).V)
+	}
+	for _, x := range a.scalars(2, Int64) {
+		s.Operands = append(s.Operands, arith.Cast(e.B, arith.IndexCast, x.V, e.C.Index()))
+	}
+	if d, ok := a.constant(3).(*eval.Dict); ok {
+		for i, k := range d.Keys {
+			s.Attrs = append(s.Attrs, ir.NamedAttr{Name: k.(string), Attr: e.attribute(d.Values[i])})
+		}
+	}
+	for _, n := range a.ints(4) {
+		s.Segments = append(s.Segments, int32(n))
+	}
+	t := a.dtype(5)
+	if t == nil {
+		e.B.Create(def, s)
+		return nil
+	}
+	t = WithShape(ScalarOf(t), a.ints(6))
+	s.Types = append(s.Types, t.IR(e.C))
+	return e.tensor(e.B.Create(def, s).OneResult(), t)
+}
+
+// attribute is a Python value as an attribute; of numbers together an array of i64.
+func (e *Emitter) attribute(v any) ir.Attribute {
+	switch v := v.(type) {
+	case bool:
+		return e.C.BoolAttr(v)
+	case string:
+		return e.C.StringAttr(v)
+	}
+	if n, ok := eval.AsInt(v); ok {
+		return e.C.I64Attr(n)
+	}
+	var list []int64
+	for _, x := range eval.Iterate(v) {
+		n, ok := eval.AsInt(x)
+		if !ok {
+			eval.Fail("%s is not an attribute", eval.Repr(x))
+		}
+		list = append(list, n)
+	}
+	return e.C.DenseArray(e.C.I64(), list...)
 }
 
 // externCall is one entry of a table of external functions.

@@ -65,6 +65,23 @@ func (l *Language) Attr(name string) (any, bool) {
 			return l.lib.Session.Module(file).Lookup(name)
 		}
 	}
+	if !internal(name) {
+		return l.lib.added(name)
+	}
+	return nil, false
+}
+
+// added finds a name that the backend adds to triton.language, by a module of that name.
+func (l *Lib) added(name string) (any, bool) {
+	facts := l.Facts()
+	if facts == nil {
+		return nil, false
+	}
+	for i := range facts.Modules {
+		if m := &facts.Modules[i]; m.Module == "triton.language" {
+			return l.sourceModule(m).Attr(name)
+		}
+	}
 	return nil, false
 }
 func (l *Language) TypeName() string   { return "module" }
@@ -354,12 +371,24 @@ func (m *Marker) Repr() string { return "<" + m.Name + ">" }
 
 // Call refuses, except that ranges may appear in compile-time code.
 func (m *Marker) Call(s *eval.Session, args []any, kw []eval.Keyword) any {
+	if m == Range && len(kw) > 0 {
+		return &RangeCall{args, kw}
+	}
 	if m == Range || m == StaticRange {
 		return eval.RangeType.Call(s, args, nil)
 	}
 	eval.Fail(errBuiltinOutside)
 	return nil
 }
+
+// RangeCall is a tl.range that Python code of a kernel makes, for a loop of the kernel:
+// the iterators of a backend's modules return it.
+type RangeCall struct {
+	Args   []any
+	Kwargs []eval.Keyword
+}
+
+func (*RangeCall) TypeName() string { return "range" }
 
 // What the code generator recognises by identity.
 var (

@@ -1,0 +1,28 @@
+package npu
+
+import (
+	_ "embed"
+
+	sdk "github.com/tritonc/tritonc/plugin-sdk"
+)
+
+// What kernels for Ascend NPUs have beside Triton's language: slices of tensors, hints, and
+// synchronization, in the module that triton-ascend has them in, and in triton.language,
+// where its older releases had them.
+var (
+	//go:embed extension.py
+	extensionSource string
+	//go:embed extension_extra.py
+	extensionExtra string
+)
+
+func extensions() []sdk.Module {
+	return []sdk.Module{
+		{Name: "triton.language", Source: extensionSource},
+		{
+			Name:    "triton.language.extra.cann.extension",
+			Aliases: []string{"triton.language.extra.ascend.extension", "triton.language.extra.extension"},
+			Source:  extensionSource + extensionExtra,
+		},
+	}
+}

@@ -1,0 +1,107 @@
+import triton
+import triton.language as tl
+from triton.language import core
+
+DYNAMIC = -9223372036854775808
+
+
+def _check(condition, text):
+    if not condition:
+        raise ValueError(text)
+
+
+def _slice(function, shape, offsets, sizes, strides):
+    rank = len(shape)
+    _check(len(offsets) == rank, f"{function}(): a tensor of {rank} dimensions needs {rank} offsets, not {len(offsets)}")
+    _check(len(sizes) == rank, f"{function}(): a tensor of {rank} dimensions needs {rank} sizes, not {len(sizes)}")
+    _check(len(strides) == rank, f"{function}(): a tensor of {rank} dimensions needs {rank} strides, not {len(strides)}")
+    static = []
+    dynamic = []
+    for i in range(rank):
+        size = int(sizes[i])
+        stride = int(strides[i])
+        _check(size >= 1, f"{function}(): the size {size} of dimension {i} is not positive")
+        _check(stride >= 1, f"{function}(): the stride {stride} of dimension {i} is not positive")
+        last = (size - 1) * stride
+        if isinstance(offsets[i], tl.tensor):
+            static.append(DYNAMIC)
+            dynamic.append(offsets[i])
+            _check(last < shape[i], f"{function}(): {size} elements with a stride of {stride} are more than dimension {i} has, {shape[i]}")
+        else:
+            offset = int(offsets[i])
+            static.append(offset)
+            _check(0 <= offset and offset + last < shape[i], f"{function}(): elements {offset} to {offset + last} of dimension {i} are outside, which has {shape[i]}")
+    attributes = {
+        "static_offsets": static,
+        "static_sizes": [int(n) for n in sizes],
+        "static_strides": [int(n) for n in strides],
+    }
+    return dynamic, attributes
+
+
+@core.extern
+def extract_slice(ful, offsets, sizes, strides):
+    dynamic, attributes = _slice("extract_slice", ful.shape, offsets, sizes, strides)
+    return core._operation(
+        "tensor.extract_slice", [ful], dynamic, attributes, segments=[1, len(dynamic), 0, 0],
+        dtype=ful.dtype, shape=[int(n) for n in sizes])
+
+
+@core.extern
+def insert_slice(ful, sub, offsets, sizes, strides):
+    dynamic, attributes = _slice("insert_slice", ful.shape, offsets, sizes, strides)
+    _check([int(n) for n in sub.shape] == [int(n) for n in sizes], f"insert_slice(): the sizes {list(sizes)} are not those of the part, {list(sub.shape)}")
+    _check(sub.dtype == ful.dtype, f"insert_slice(): the part is of {sub.dtype}, the tensor of {ful.dtype}")
+    return core._operation(
+        "tensor.insert_slice", [sub, ful], dynamic, attributes, segments=[1, 1, len(dynamic), 0, 0],
+        dtype=ful.dtype, shape=[int(n) for n in ful.shape])
+
+
+@core.extern
+def get_element(src, indice):
+    rank = len(src.shape)
+    _check(len(indice) == rank, f"get_element(): a tensor of {rank} dimensions needs {rank} indices, not {len(indice)}")
+    for i in range(rank):
+        if not isinstance(indice[i], tl.tensor):
+            n = int(indice[i])
+            _check(0 <= n and n < src.shape[i], f"get_element(): {n} is outside of dimension {i}, which has {src.shape[i]}")
+    return core._operation("tensor.extract", [src], list(indice), dtype=src.dtype)
+
+
+@core.extern
+def parallel(arg1, arg2=None, step=None, num_stages=None, loop_unroll_factor=None, bind_sub_block=False):
+    return tl.range(arg1, arg2, step, num_stages=num_stages, loop_unroll_factor=loop_unroll_factor)
+
+
+@core.extern
+def compile_hint(ptr, hint_name, hint_val=None):
+    _check(isinstance(hint_name, str), f"compile_hint(): the name of a hint is a string, not {hint_name}")
+
+
+@core.extern
+def multibuffer(src, size=2):
+    _check(size == 2, f"multibuffer(): there are 2 buffers, not {size}")
+
+
+def _event(function, sender, receiver, event_id):
+    for name in (sender, receiver):
+        _check(name == "cube" or name == "vector", f"{function}(): {name} is neither cube nor vector")
+    _check(sender != receiver, f"{function}(): the {sender} cores do not wait for themselves")
+    if not isinstance(event_id, tl.tensor):
+        _check(0 <= event_id and event_id < 16, f"{function}(): the event {event_id} is not between 0 and 15")
+
+
+@core.extern
+def sync_block_set(sender, receiver, event_id, sender_pipe=None, receiver_pipe=None):
+    _event("sync_block_set", sender, receiver, event_id)
+
+
+@core.extern
+def sync_block_wait(sender, receiver, event_id, sender_pipe=None, receiver_pipe=None):
+    _event("sync_block_wait", sender, receiver, event_id)
+
+
+@core.extern
+def sync_block_all(mode, event_id):
+    _check(mode in ("all_cube", "all_vector", "all", "all_sub_vector"), f"sync_block_all(): {mode} is none of all_cube, all_vector, all, all_sub_vector")
+    raise NotImplementedError("sync_block_all(): programs do not wait for one another here; launch a kernel for each part")

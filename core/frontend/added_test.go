@@ -1,0 +1,66 @@
+package frontend
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/tritonc/tritonc/core/ir/text"
+)
+
+// TestAdded: a backend's module triton.language adds names to tl, which make operations
+// that core knows, and loops.
+func TestAdded(t *testing.T) {
+	const kernel = `import triton
+import triton.language as tl
+
+@triton.jit
+def k(p, n):
+    x = tl.load(p + tl.arange(0, 16))
+    for i in tl.steps(0, n, fast=True):
+        tl.store(p + i, tl.element(x, i))
+
+@triton.jit
+def unknown(p, n):
+    tl.store(p, tl.elements(p))
+
+@triton.jit
+def number(p, n):
+    for i in tl.number():
+        tl.store(p + i, 1.0)
+`
+	target := facts()
+	target.Modules = append(target.Modules, ModuleSource{Module: "triton.language", Name: "more.py", Text: `import triton.language as tl
+from triton.language import core
+
+@core.extern
+def element(x, i):
+    return core._operation("tensor.extract", [x], [i], {"hint": "near", "ways": [1, 2]}, dtype=x.dtype)
+
+@core.extern
+def steps(start, end, fast=False):
+    return tl.range(start, end, num_stages=2 if fast else None)
+
+@core.extern
+def number():
+    return 3
+`})
+	f, err := ParseModule("k.py", "k.py", "k", []byte(kernel))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := build(t, f, "k", "*fp32, i32", &setup{Facts: target})
+	if err != nil {
+		t.Fatal(explain(err))
+	}
+	got := string(text.Append(nil, m, text.Options{}))
+	for _, want := range []string{`tensor.extract %x_2[%`, `hint = "near"`, "ways = array<i64: 1, 2>", "tt.num_stages = 2 : i32"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in\n%s", want, got)
+		}
+	}
+	for kernel, want := range map[string]string{"unknown": "elements", "number": "iterat"} {
+		if _, err := build(t, f, kernel, "*fp32, i32", &setup{Facts: target}); err == nil || !strings.Contains(explain(err), want) {
+			t.Errorf("%s: error %v, want %q", kernel, err, want)
+		}
+	}
+}
