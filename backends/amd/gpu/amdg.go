@@ -24,7 +24,7 @@ func (t *Target) Operations() map[*ir.OpDef]*lower.VendorOp {
 		amdg.Dialect().Op("amdg.buffer_store"):                {Lower: t.bufferStore},
 		amdg.Dialect().Op("amdg.buffer_atomic_rmw"):           {Lower: t.bufferAtomic, Atomic: true},
 		amdg.Dialect().Op("amdg.buffer_atomic_cas"):           {Lower: t.bufferCompare, Atomic: true},
-		amdg.Dialect().Op("amdg.buffer_load_to_local"):        {Lower: t.bufferCopy, Effects: writesFirst},
+		amdg.Dialect().Op("amdg.buffer_load_to_local"):        {Lower: t.bufferCopy, Effects: copiesFirst},
 		amdg.Dialect().Op("amdg.async_wait"):                  {Lower: t.asyncWait, Effects: waits},
 		amdg.ROCDL().Op("rocdl.s.setprio"):                    {Lower: hint("llvm.amdgcn.s.setprio", "priority", llir.I16)},
 		amdg.ROCDL().Op("rocdl.sched.barrier"):                {Lower: hint("llvm.amdgcn.sched.barrier", "mask", llir.I32)},
@@ -42,9 +42,9 @@ func (t *Target) Effects() func(*ir.Operation) (membar.Effects, bool) {
 	}
 }
 
-// writesFirst is the effect of operations that write the buffer of their first operand.
-func writesFirst(*ir.Operation) membar.Effects {
-	return membar.Effects{Operands: []membar.Effect{membar.Writes}}
+// copiesFirst is the effect of operations that copy to the buffer of their first operand.
+func copiesFirst(*ir.Operation) membar.Effects {
+	return membar.Effects{Operands: []membar.Effect{membar.Copies}}
 }
 
 // waits is the effect of a wait for copies.

@@ -19,6 +19,8 @@ var effects = map[string]membar.Effects{
 	"wait":   {Operands: []membar.Effect{membar.Reads | membar.Sync}},
 	"in":     {Operands: []membar.Effect{membar.Writes | membar.Leader | membar.Async}},
 	"out":    {Operands: []membar.Effect{membar.Reads | membar.Leader | membar.Async}},
+	"copy":   {Operands: []membar.Effect{membar.Copies}},
+	"ended":  {Waits: true},
 	"fence":  {Fences: true},
 	"drain":  {Drains: true},
 	"map":    {Scratch: membar.Leader},
@@ -66,6 +68,9 @@ func TestForeign(t *testing.T) {
 		return w
 	}
 	for name, body := range map[string]string{
+		"threads copy": buffer + on("copy", "%a", "") + on("copy", "%a", "") +
+			"ttg.async_commit_group {does = \"ended\", after}\n" + load("") + on("copy", "%a", ", bar"),
+		"threads copy what was stored": buffer + store("") + on("copy", "%a", ", bar"),
 		"a copy comes in": barrier + buffer +
 			on("init", "%b", "") + on("expect", "%b", "") + on("in", "%a", "") + on("wait", "%b", ", bar") + load("") + on("init", "%b", ", bar"),
 		"the barrier is known to the engine after a fence": barrier + buffer +

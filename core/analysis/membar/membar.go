@@ -296,6 +296,12 @@ func (a *analysis) foreignOp(op *ir.Operation, e Effects, s state) state {
 			continue // in registers, which this operand may also be
 		}
 		for _, x := range a.buffersOf(v) {
+			if e.Operands[i] == Copies {
+				x.write, x.counted = true, true
+				a.parts = a.parts || x.ring.loop != nil
+				s = a.access(op, x, s)
+				continue
+			}
 			x.Effect = e.Operands[i]
 			if x.write = x.Effect&Writes != 0; x.write || x.Effect&Reads != 0 {
 				s = a.access(op, x, s)

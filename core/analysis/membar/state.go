@@ -23,6 +23,9 @@ const (
 	// Sync: it is an access to an object that orders others, and needs no order
 	// with a Sync access of leaders before it, which it may be waiting for.
 	Sync
+	// Copies: each thread copies there asynchronously, as ttg.async_copy_global_to_local
+	// does. It comes alone.
+	Copies
 )
 
 // Effects is what an operation of a target's dialect does to shared memory.
