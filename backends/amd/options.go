@@ -14,8 +14,11 @@ import (
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
 
-// optionSkipPasses is the name of an option that messages and tables mention.
-const optionSkipPasses = "skip_passes"
+// Names of options that messages and tables mention.
+const (
+	optionSkipPasses = "skip_passes"
+	optionAsyncCopy  = "use_async_copy"
+)
 
 // scheduleHints are the values that schedule_hint may list, none of which has an effect
 // yet but the last.
@@ -48,6 +51,7 @@ var optionSpecs = []sdk.OptionSpec{
 	{Name: "matrix_instr_nonkdim", Type: sdk.Int, Default: "0", Doc: "rows and columns of a matrix instruction, 16 or 32; 0: by the dot's shape"},
 	{Name: "kpack", Type: sdk.Int, Default: "1", Doc: "instructions whose operands a thread reads from LDS together, 1 or 2"},
 	{Name: "use_buffer_ops", Type: sdk.Bool, Default: "true", Doc: "access memory by buffer instructions where offsets of 32 bits suffice"},
+	{Name: optionAsyncCopy, Type: sdk.Bool, Default: "false", Doc: "copy operands of dots in loops to LDS without registers, on gfx942 and gfx950"},
 	{Name: "allow_flush_denorm", Type: sdk.Bool, Default: "false", Doc: "flush f32 denormals to zero"},
 	{Name: "max_num_imprecise_acc_default", Type: sdk.Int, Default: "0", Doc: "how many products an fp8 dot may accumulate at low precision; no effect here"},
 	{Name: "backend_name", Type: sdk.String, Default: `"hip"`, Doc: "the target's backend", Derived: true},
@@ -68,6 +72,7 @@ type options struct {
 	MatrixInstrDim   int               `json:"matrix_instr_nonkdim"`
 	KPack            int               `json:"kpack"`
 	UseBufferOps     bool              `json:"use_buffer_ops"`
+	UseAsyncCopy     bool              `json:"use_async_copy"`
 	AllowFlushDenorm bool              `json:"allow_flush_denorm"`
 	ScheduleHint     string            `json:"schedule_hint"`
 	IROverride       *string           `json:"ir_override"`
@@ -194,6 +199,9 @@ func checkOptions(a arch, v sdk.Options) sdk.Diagnostics {
 	}
 	if n := number("kpack"); n != 1 && n != 2 {
 		refuse("kpack", "%d is neither 1 nor 2", n)
+	}
+	if on, _ := v[optionAsyncCopy].(bool); on && !a.copiesToLDS() {
+		refuse(optionAsyncCopy, "%s:%s has no instructions that copy to LDS", backendName, a.chip.Name)
 	}
 	if n := number("max_num_imprecise_acc_default"); n < 0 {
 		refuse("max_num_imprecise_acc_default", "%d is negative", n)

@@ -107,6 +107,10 @@ func ttgirRows(a arch, o options) []pass.Row {
 			{Pass: layouts.RemoveConversions, Why: "removes what the pass above put around loads"},
 		}
 	}
+	var coalesce []pass.Row
+	if o.UseAsyncCopy {
+		coalesce = []pass.Row{{Pass: transform.CoalesceAsyncCopy, When: staged, Why: "copies to LDS are there"}}
+	}
 	rows := slices.Concat([]pass.Row{
 		{Pass: layouts.Convert, Why: "every later pass needs layouts", Needed: true, With: []pass.Setting{
 			{Name: "target", Value: a.chip.Target()},
@@ -135,9 +139,12 @@ func ttgirRows(a arch, o options) []pass.Row {
 		{Pass: canonicalize, Why: "erases loops that became empty"},
 		{Pass: loops.CombineSelectAndIf, Why: "fused loops bring new conditions"},
 		{Pass: transform.ScheduleLoops, When: staged, With: slices.Concat(registers, []pass.Setting{
-			{Name: "num_stages", Value: o.NumStages}, {Name: "lds", Value: int(a.sharedMemory)}, {Name: "matrix", Value: true},
+			{Name: "num_stages", Value: o.NumStages}, {Name: "lds", Value: int(a.sharedMemory)}, {Name: "matrix", Value: true}, {Name: optionAsyncCopy, Value: o.UseAsyncCopy},
 		}), Why: "loads and dots are final"},
-		{Pass: transform.Pipeline, When: staged, With: []pass.Setting{{Name: "guard", Value: true}}, Why: "schedules are there"},
+		{Pass: transform.Pipeline, When: staged, With: []pass.Setting{
+			{Name: "guard", Value: true}, {Name: optionAsyncCopy, Value: o.UseAsyncCopy},
+		}, Why: "schedules are there"},
+	}, coalesce, []pass.Row{
 		{Pass: canonicalize, Why: "reads of LDS become operands"},
 		{Pass: layouts.RemoveConversions, Why: "removes conversions between loads and dots"},
 		{Pass: layouts.SpreadReplicas, Why: "the last pass that takes conversions away has run"},
@@ -156,7 +163,7 @@ func ttgirRows(a arch, o options) []pass.Row {
 		{Pass: loops.LoadAhead, When: staged, With: append(registers, pass.Setting{Name: "meanwhile", Value: mostMeanwhile}), Why: "what is left of an iteration's loads is known"},
 		{Pass: transform.ReadLate, Why: "loads are where they stay"},
 	})
-	if a.pingpong {
+	if a.pingpong && !o.UseAsyncCopy { // it divides loops that store to LDS
 		rows = append(rows, pass.Row{Pass: transform.BlockPingpong, When: staged, With: []pass.Setting{
 			{Name: "num-stages", Value: o.NumStages},
 		}, Why: "a loop's accesses and dots have their final order"})
@@ -204,7 +211,7 @@ func llirRows() []pass.Row {
 
 // llirFacts are what conditions of llirRows ask about a module.
 func llirFacts(a arch, module *ir.Operation) pass.Facts {
-	waits := a.chip.MFMA >= 3 && ir.Walk(module, func(op *ir.Operation) ir.WalkResult {
+	waits := a.copiesToLDS() && ir.Walk(module, func(op *ir.Operation) ir.WalkResult {
 		if op.Is(ttg.AsyncWait) {
 			return ir.Stop
 		}
@@ -218,7 +225,7 @@ func llirFacts(a arch, module *ir.Operation) pass.Facts {
 
 // llirTools are what the stage llir shows.
 func llirTools(a arch) []sdk.PassRow {
-	if a.chip.MFMA < 3 {
+	if !a.copiesToLDS() {
 		return nil
 	}
 	var out []sdk.PassRow

@@ -1,6 +1,7 @@
 package amd
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -26,6 +27,9 @@ func TestReference(t *testing.T) {
 	for _, chip := range []string{"gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1200"} {
 		t.Run(chip, func(t *testing.T) {
 			list := refkernels.Jobs(t, kernelDir)
+			if chip == "gfx950" {
+				list = append(list, copying(list)...)
+			}
 			var count, large atomic.Int32
 			t.Run("kernels", func(t *testing.T) {
 				for _, r := range list {
@@ -49,6 +53,23 @@ func TestReference(t *testing.T) {
 			}
 		})
 	}
+}
+
+// copying are the kernels with loops around dots, with copies to LDS.
+func copying(list []refkernels.Job) []refkernels.Job {
+	var out []refkernels.Job
+	for _, r := range list {
+		if _, known := refused[r.Name]; !known && (strings.Contains(r.Name, "matmul") || strings.Contains(r.Name, "flash")) {
+			r.Name += "/copies"
+			r.Options = maps.Clone(r.Options)
+			if r.Options == nil {
+				r.Options = map[string]any{}
+			}
+			r.Options[optionAsyncCopy] = true
+			out = append(out, r)
+		}
+	}
+	return out
 }
 
 // made reports whether the kernel compiles, and whether it fits on the device.

@@ -82,6 +82,9 @@ func targetList() string {
 // maxWarps is how many warps a work-group may have.
 func (a arch) maxWarps() int { return maxThreads / a.chip.Lanes }
 
+// copiesToLDS reports whether the chip has instructions that copy to LDS.
+func (a arch) copiesToLDS() bool { return a.chip.MFMA >= 3 }
+
 // fp8Kinds are the 8-bit floats that a kernel may use, sorted: all of them, those that
 // the chip does not convert by integer arithmetic.
 var fp8Kinds = []string{"fp8e4b8", "fp8e4nv", "fp8e5", "fp8e5b16"}

@@ -128,6 +128,11 @@ var roomy = func() sim.Chip {
 
 // simulate counts a launch on an MI300X with so much LDS.
 func (r *amdRow) simulate(text string, s shape, lds int) error {
+	return r.simulateOn(roomy, text, s, lds)
+}
+
+// simulateOn counts a launch on a chip with so much LDS.
+func (r *amdRow) simulateOn(chip sim.Chip, text string, s shape, lds int) error {
 	for _, n := range []*int{&r.warp, &r.global, &r.matrix, &r.sectors, &r.passes, &r.barriers} {
 		*n = -1
 	}
@@ -140,7 +145,7 @@ func (r *amdRow) simulate(text string, s shape, lds int) error {
 		return fmt.Errorf("the metadata name no kernel")
 	}
 	n, _ := strconv.Atoi(threads[1])
-	d := sim.New(sim.Options{NoChecks: true, Workers: 1, Chip: roomy})
+	d := sim.New(sim.Options{NoChecks: true, Workers: 1, Chip: chip})
 	k := &compiled{kernel: name[len(name)-1][1], threads: n}
 	rep, err := s.launch(d, mod, k, lds)
 	if err != nil {
@@ -177,13 +182,18 @@ var pointerEntry = regexp.MustCompile(`=\*\w+(:16)?`)
 // compileAMD takes a job from Python to gfx942's assembly; small says of all buffers that
 // they have less than 2 GiB. lds is how much LDS a launch gives it.
 func compileAMD(t testing.TB, j job, small bool) (text string, lds int, err error) {
+	return compileFor(t, "gfx942", j, small)
+}
+
+// compileFor is compileAMD for a chip whose warps have 64 lanes.
+func compileFor(t testing.TB, arch string, j job, small bool) (text string, lds int, err error) {
 	t.Helper()
 	addAMD()
 	source, err := os.ReadFile(filepath.Join(kernelDir, j.File))
 	if err != nil {
 		t.Fatal(err)
 	}
-	to := core.Target{Backend: "hip", Arch: "gfx942", WarpSize: 64}
+	to := core.Target{Backend: "hip", Arch: arch, WarpSize: 64}
 	opts := &core.Options{Select: kerneltest.Select, Values: j.Options, Stages: []string{"amdgcn"}, AllowUnlaunchable: true}
 	signature := j.Signature
 	if small {

@@ -2,6 +2,7 @@ package gpu_test
 
 import (
 	"fmt"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -195,5 +196,37 @@ func checkWaits(t *testing.T, code string, n int) {
 	want := fmt.Sprintf("s_waitcnt vmcnt(%d)", n)
 	if !slices.Equal(waits, []string{want}) {
 		t.Errorf("the loop waits by %q, want %s alone", waits, want)
+	}
+}
+
+// TestAsyncCopyDots multiplies in loops whose operands are copied to LDS, by instructions
+// where K lets lanes copy four bytes or more, and through registers elsewhere. Each run draws
+// some of the kernels; TRITONC_ALL has all.
+func TestAsyncCopyDots(t *testing.T) {
+	shapes := []dotShape{
+		{64, 64, 64, 320, 4, 1, false},
+		{128, 64, 32, 200, 4, 1, true},
+		{32, 128, 64, 331, 2, 1, false},
+		{128, 128, 64, 256, 8, 1, true},
+	}
+	for _, chip := range []string{"gfx942", "gfx950"} {
+		r := kerneltest.Rand(t)
+		for _, c := range dotKinds {
+			for _, s := range shapes {
+				for _, stages := range []int{2, 3, 4} {
+					if c.Precision == "tf32" && chip != "gfx942" || r.IntN(12) > 0 && os.Getenv("TRITONC_ALL") == "" {
+						continue
+					}
+					if c.A == "fp64" || s.m*s.n == 128*128 && c.A == "fp32" {
+						continue // more than LDS has, however they get there
+					}
+					d := s.of(c)
+					t.Run(fmt.Sprintf("%s/%s/%d/%d", chip, d, d.K, stages), func(t *testing.T) {
+						o := kerneltest.Options{"num_warps": s.warps, "num_stages": stages, "use_async_copy": true}
+						d.Check(t, r, "hip:"+chip, o)
+					})
+				}
+			}
+		}
 	}
 }

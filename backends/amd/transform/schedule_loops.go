@@ -8,6 +8,7 @@ import (
 	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/dialect/ttg"
 	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/layout"
 	"github.com/tritonc/tritonc/core/pass"
 	"github.com/tritonc/tritonc/core/transform/facts"
 	"github.com/tritonc/tritonc/core/transform/ttgir/forloop"
@@ -32,6 +33,7 @@ var ScheduleLoops = &pass.Pass{
 		{Name: "num_stages", Doc: "iterations of a loop in flight, unless the loop says", Default: 2},
 		{Name: "lds", Doc: "leave out stages until a loop's buffers and scratch memory fit into so many bytes; 0: none", Default: 0},
 		{Name: "registers", Doc: "leave loops whose tensors and loads on their way take more 32-bit registers of a thread; -1: none", Default: -1},
+		{Name: "use_async_copy", Doc: "count the buffer that each load has more where it is copied to LDS", Default: false},
 		{Name: "matrix", Doc: "leave loops with dots that are multiply-adds, or none of whose operands is buffered, and those that convert floats of 8 bits", Default: false},
 	},
 	Example: scheduleLoopsExample,
@@ -53,7 +55,7 @@ var ScheduleLoops = &pass.Pass{
 			if info == nil {
 				info = axisinfo.Analyze(r.Module)
 			}
-			room := room{info: info, chip: c, lds: r.Int("lds"), registers: r.Int("registers"), matrix: r.Bool("matrix"), scratch: allocation.Neutral(r.Place)}
+			room := room{info: info, chip: c, lds: r.Int("lds"), registers: r.Int("registers"), matrix: r.Bool("matrix"), async: r.Bool("use_async_copy"), scratch: allocation.Neutral(r.Place)}
 			stages, loads, err := room.fit(loop, stages)
 			if err != nil {
 				return err
@@ -83,7 +85,9 @@ type room struct {
 	chip           *chip.Chip
 	lds, registers int // 0 and -1: no bound
 	// matrix: copies of long loop bodies take LLVM minutes, and such bodies hide their loads.
-	matrix  bool
+	matrix bool
+	// async: loads are copied to LDS, where the chip can.
+	async   bool
 	scratch allocation.Scratch
 }
 
@@ -96,14 +100,21 @@ func (r room) fit(loop *ir.Operation, stages int) (int, []pipeline.NeededLoad, e
 		bytes, words := 0, loops.WordsIn(loop)
 		for _, l := range loads {
 			t := tensors.Type(l.Load.OneResult())
-			switch {
-			case (&streamLowering{info: r.info, chip: r.chip}).bufferFor(l.Load) != nil:
-				bytes += (stages - 1 - deepest) * int(tensors.Elements(t)*axisinfo.ElemBytes(t))
-				words += tensors.Words(l.Load)
-				buffered[l.Load] = true
-			default:
+			enc := (&streamLowering{info: r.info, chip: r.chip, async: r.async}).bufferFor(l.Load)
+			if enc == nil {
 				words += tensors.Words(l.Load) * (stages - 1)
+				continue
 			}
+			buffers, elements := stages-1-deepest, int(tensors.Elements(t))
+			if r.async {
+				buffers++
+			}
+			if pad, ok := enc.Layout.(*layout.PaddedShared); ok {
+				elements = pad.Pad(elements)
+			}
+			bytes += buffers * elements * int(axisinfo.ElemBytes(t))
+			words += tensors.Words(l.Load)
+			buffered[l.Load] = true
 		}
 		if r.matrix && !isShort(loop, len(buffered) > 0) {
 			return 0, nil, nil
