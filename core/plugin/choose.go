@@ -268,11 +268,23 @@ func (b *Backend) identifier() string {
 	return b.found.Name
 }
 
+// shownTargets are how many targets of a backend a list shows. A family of chips may have
+// dozens, which would hide what the message is about.
+const shownTargets = 8
+
 // line tells of the backend in a list of what there is.
 func (b *Backend) line(reason string) string {
 	s := b.found.Name + ": "
 	if r, ok := b.remembered(); ok && r.Description != nil {
-		s += strings.Join(r.patterns(), " ")
+		patterns := r.patterns()
+		more := len(patterns) - shownTargets
+		if more > 0 {
+			patterns = patterns[:shownTargets]
+		}
+		s += strings.Join(patterns, " ")
+		if more > 0 {
+			s += fmt.Sprintf(" and %d more (tritonc backend describe %s)", more, b.found.Name)
+		}
 	}
 	if reason != "" {
 		s += " (" + reason + ")"
