@@ -15,6 +15,9 @@ import (
 	"github.com/tritonc/tritonc/core/ir/text"
 )
 
+// Format is what a file and the metadata of its kernel say that it is for.
+const Format = "sim"
+
 // Write translates the kernel of a module for a chip. What the format has no instruction
 // for is a diagnostic at its place.
 func Write(module *ir.Operation, c *chip.Chip) (file []byte, err error) {
@@ -63,7 +66,7 @@ type refusal struct{ d *diag.Diagnostic }
 func (w *writer) refuse(op *ir.Operation, format string, args ...any) {
 	pos := diag.Pos{}
 	if l := ir.FileLocOf(op.Loc()); l != nil {
-		pos = diag.Pos{File: l.File, Line: l.Line, Col: l.Col}
+		pos = diag.Pos{File: l.File, Line: l.Line, Col: l.Col + 1}
 	}
 	panic(refusal{diag.Errorf(pos, format, args...)})
 }
@@ -82,7 +85,7 @@ func (w *writer) function(f *ir.Operation, c *chip.Chip) []byte {
 	if core == "" {
 		core = "program"
 	}
-	fmt.Fprintf(&out, "npusim 1\nformat sim\nkernel %s\nchip %s\ncore %s\n", linalg.AsFunc(f).SymName(), c.Name, core)
+	fmt.Fprintf(&out, "npusim 1\nformat %s\nkernel %s\nchip %s\ncore %s\n", Format, linalg.AsFunc(f).SymName(), c.Name, core)
 	if n, ok := f.IntAttr(npuir.WorkspaceAttr); ok && n > 0 {
 		fmt.Fprintf(&out, "workspace %d\n", n)
 	}
