@@ -5,6 +5,7 @@ import (
 	"github.com/tritonc/tritonc/backends/npu/chip"
 	"github.com/tritonc/tritonc/backends/npu/npuir"
 	"github.com/tritonc/tritonc/core/backend"
+	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/pass"
 	"github.com/tritonc/tritonc/core/transform/facts"
 	"github.com/tritonc/tritonc/core/transform/std"
@@ -17,6 +18,7 @@ const (
 	stageTTIR      = "ttir"
 	stageTTAdapter = "ttadapter"
 	stageNPUIR     = "npuir"
+	stageNPUSim    = "npusim"
 )
 
 // New makes the backend. It reads nothing yet.
@@ -25,6 +27,9 @@ func New() *backend.Backend {
 		Facts:   describe(),
 		Passes:  passes(),
 		Modules: modules(),
+		Dialects: []backend.Dialect{
+			{Name: npuir.Name, Declaration: npuir.Declaration(), Make: func() *ir.Dialect { return npuir.Dialect }},
+		},
 		ParseOptions: func(t sdk.Target, given string) (string, error) {
 			c, err := chipOf(t)
 			if err != nil {
@@ -65,7 +70,7 @@ func describe() sdk.Facts {
 			IntDivisor: 16, PointerDivisor: 16, IntOneIsConstexpr: true,
 			Attributes: []sdk.ArgAttribute{{Key: "D", Name: "tt.divisibility", Value: 16}},
 		},
-		BinaryEnding: stageNPUIR,
+		BinaryEnding: stageNPUSim,
 	}
 	for _, c := range chip.All() {
 		f.Targets = append(f.Targets, targetFacts(c.Target(), int64(c.UB), "Ascend, cores "+c.Arch))
@@ -127,6 +132,11 @@ func plan(c *chip.Chip, o options) *backend.Plan {
 				Name: stageNPUIR, Doc: "the program of a core: buffers with addresses, DMA, vector and cube instructions, flags",
 				Passes: npuirRows(c, o.Multibuffer), Run: func(k *backend.Compilation) error {
 					return k.RunPasses(npuirRows(c, o.Multibuffer), k.Plan.Facts)
+				},
+			},
+			{
+				Name: stageNPUSim, Doc: "the program as the simulated NPU executes it", Run: func(k *backend.Compilation) error {
+					return makeNPUSim(k, c)
 				},
 			},
 		},

@@ -1,5 +1,5 @@
-// Package npu is the backend for Ascend NPUs: ttir → ttadapter, for the chips of package
-// chip. It runs as a process of its own (cmd/tritonc-backend-npu) that implements the
+// Package npu is the backend for Ascend NPUs: ttir → ttadapter → npuir → npusim, for the
+// chips of package chip. It runs as a process of its own (cmd/tritonc-backend-npu) that implements the
 // contract of plugin-sdk.
 //
 // It is a backend.Definition: job is one compile on its way through the stages, options

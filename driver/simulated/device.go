@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tritonc/tritonc/backends/npu/chip"
 	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/driver"
 	"github.com/tritonc/tritonc/driver/sim"
@@ -19,7 +20,9 @@ import (
 )
 
 // Options configure a simulated device. The zero value has all checks on and
-// the natural schedule.
+// the natural schedule. An NPU takes NoChecks, MaxInstructions, Progress and Estimate; it
+// runs all programs of a launch (Sample) on one host core, and prints nothing. New refuses
+// Random and Trace for it.
 type Options struct {
 	// NoChecks turns off the checks that cost time: values never written, races,
 	// conflicts between blocks.
@@ -84,6 +87,9 @@ func (d *device) stage() string { return languages[d.target.Backend].stage }
 
 // New makes a simulated device of a target.
 func New(target target.Target, opts Options) (driver.Device, error) {
+	if target.Backend == chip.Backend {
+		return newNPU(target, &opts)
+	}
 	for i := range chips {
 		if !target.Matches(chips[i].pattern) {
 			continue
@@ -91,7 +97,7 @@ func New(target target.Target, opts Options) (driver.Device, error) {
 		return &device{
 			target: target,
 			chip:   chips[i].chip,
-			busy:   make(chan struct{}, 1),
+			queue:  make(queue, 1),
 			dev: sim.New(sim.Options{
 				Chip: chips[i].chip, NoChecks: opts.NoChecks, Workers: opts.Workers,
 				MaxInstructions: opts.MaxInstructions, Random: opts.Random, Seed: opts.Seed, Output: opts.Output,
@@ -104,16 +110,20 @@ func New(target target.Target, opts Options) (driver.Device, error) {
 	for i := range chips {
 		known += " " + chips[i].pattern
 	}
+	known += " " + chip.Backend + ":ascend*"
 	return nil, fmt.Errorf("no simulated device executes code for %s; there is one for%s", target, known)
 }
 
 // All are the properties of every simulated device.
 func All() []driver.Properties {
-	all := make([]driver.Properties, len(chips))
+	all := make([]driver.Properties, len(chips), len(chips)+len(chip.All()))
 	for i := range chips {
 		backend, arch, _ := strings.Cut(chips[i].pattern, ":")
 		d := device{target: target.Target{Backend: backend, Arch: arch, WarpSize: chips[i].chip.Lanes}, chip: chips[i].chip}
 		all[i] = d.Properties()
+	}
+	for _, c := range chip.All() {
+		all = append(all, propertiesOf(c))
 	}
 	return all
 }
@@ -122,12 +132,25 @@ type device struct {
 	target target.Target
 	chip   sim.Chip
 	dev    *sim.Device
-	busy   chan struct{} // holds a token while something is done
+	queue
 }
 
+// queue lets one thing be done at a time: it holds a token meanwhile.
+type queue chan struct{}
+
 // begin waits until all that others asked for is done; the caller calls end.
-func (d *device) begin() { d.busy <- struct{}{} }
-func (d *device) end()   { <-d.busy }
+func (q queue) begin() { q <- struct{}{} }
+func (q queue) end()   { <-q }
+
+// beginOr is begin that gives up when ctx ends.
+func (q queue) beginOr(ctx context.Context) error {
+	select {
+	case q <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
 
 func (d *device) Properties() driver.Properties {
 	c := &d.chip
@@ -162,9 +185,10 @@ func (b *buffer) Size() int {
 	return b.b.Len()
 }
 
-func (b *buffer) inside(off, n int) error {
-	if off < 0 || off+n > b.b.Len() {
-		return fmt.Errorf("bytes %d to %d of a buffer of %d", off, off+n, b.b.Len())
+// inside refuses n bytes at off that do not lie in a buffer of a size.
+func inside(size, off, n int) error {
+	if off < 0 || off+n > size {
+		return fmt.Errorf("bytes %d to %d of a buffer of %d", off, off+n, size)
 	}
 	return nil
 }
@@ -172,7 +196,7 @@ func (b *buffer) inside(off, n int) error {
 func (b *buffer) Write(off int, p []byte) error {
 	b.dev.begin()
 	defer b.dev.end()
-	if err := b.inside(off, len(p)); err != nil {
+	if err := inside(b.b.Len(), off, len(p)); err != nil {
 		return err
 	}
 	b.b.Write(off, p)
@@ -182,7 +206,7 @@ func (b *buffer) Write(off int, p []byte) error {
 func (b *buffer) Read(off int, p []byte) error {
 	b.dev.begin()
 	defer b.dev.end()
-	if err := b.inside(off, len(p)); err != nil {
+	if err := inside(b.b.Len(), off, len(p)); err != nil {
 		return err
 	}
 	copy(p, b.b.Read()[off:])
@@ -263,12 +287,10 @@ func (k *kernel) Launch(ctx context.Context, l driver.Launch) (*driver.Result, e
 		}
 		args[i] = a
 	}
-	select {
-	case k.dev.busy <- struct{}{}:
-		defer k.dev.end()
-	case <-ctx.Done():
-		return nil, ctx.Err()
+	if err := k.dev.beginOr(ctx); err != nil {
+		return nil, err
 	}
+	defer k.dev.end()
 	if k.meta.GlobalScratch > 0 {
 		size := k.ctas * k.meta.GlobalScratch
 		for _, n := range l.Grid {

@@ -24,12 +24,11 @@ type Options struct {
 	Progress func(done, total int)
 }
 
-// globalMemory is how many bytes of it a device has, and poison what is in it at first: a
-// NaN of every type.
-const (
-	globalMemory = 64 << 30
-	poison       = 0xff
-)
+// Memory is how many bytes of global memory a device has.
+const Memory = 64 << 30
+
+// poison is what is in memory at first: a NaN of every type.
+const poison = 0xff
 
 // Device is a simulated NPU. Its methods must not be called at the same time.
 type Device struct {
@@ -42,11 +41,8 @@ func New(opt Options) *Device {
 	if opt.MaxInstructions == 0 {
 		opt.MaxInstructions = 1 << 32
 	}
-	return &Device{opt, simt.NewMemory(globalMemory)}
+	return &Device{opt, simt.NewMemory(Memory)}
 }
-
-// Memory is how many bytes of global memory every device has.
-func (d *Device) Memory() int64 { return globalMemory }
 
 // Alloc allocates n bytes of global memory. The name shows in reports.
 func (d *Device) Alloc(name string, n int) (*simt.Buffer, error) {
@@ -90,7 +86,7 @@ func (d *Device) Launch(ctx context.Context, p *Program, grid [3]int, args ...an
 	if err != nil {
 		return nil, err
 	}
-	if err := d.fits(p); err != nil {
+	if err := d.Fits(p); err != nil {
 		return nil, err
 	}
 	if r.args, err = p.marshal(args); err != nil {
@@ -135,8 +131,8 @@ func blocksOf(grid [3]int) (int, error) {
 	return n, nil
 }
 
-// fits returns an error where a program is for another chip or does not fit.
-func (d *Device) fits(p *Program) error {
+// Fits returns an error where a program is for another chip or does not fit.
+func (d *Device) Fits(p *Program) error {
 	c := d.opt.Chip
 	if p.Chip != c.Name {
 		return fmt.Errorf("%s is for %s, the device is %s", p.file, p.Chip, c.Name)
