@@ -36,8 +36,8 @@ func (c *converter) slice(op *ir.Operation) {
 		}
 		return out
 	}
-	x := c.value(op.Operand(0))
 	if op.Is(linalg.ExtractSlice) {
+		x := c.value(linalg.AsExtractSlice(op).Source())
 		t := op.OneResult().Type().(*ir.TensorType)
 		c.set(op, c.generic(nil, t.Shape, t.Elem, func([]*ir.Value) *ir.Value {
 			at := make([]*ir.Value, len(t.Shape))
@@ -48,7 +48,9 @@ func (c *converter) slice(op *ir.Operation) {
 		}))
 		return
 	}
-	c.set(op, c.forEach(ir.ShapeOf(x.Type()), []*ir.Value{c.value(op.Operand(1))}, func(at, carried []*ir.Value) []*ir.Value {
+	insert := linalg.AsInsertSlice(op)
+	x := c.value(insert.Source())
+	c.set(op, c.forEach(ir.ShapeOf(x.Type()), []*ir.Value{c.value(insert.Dest())}, func(at, carried []*ir.Value) []*ir.Value {
 		return []*ir.Value{c.Op(linalg.Insert, append([]*ir.Value{c.extract(x, at), carried[0]}, from(at)...)).OneResult()}
 	})[0])
 }
