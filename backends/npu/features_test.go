@@ -281,6 +281,30 @@ func TestConstants(t *testing.T) {
 	}
 }
 
+// TestWalk has pointers that while loops carry.
+func TestWalk(t *testing.T) {
+	r := newRand(t)
+	const b = 16
+	artifact := own(t, "walk", "*fp32, *fp32, i32, B=16")
+	n := 1 + r.IntN(5*b)
+	x, out := random(t, r, "f32", 8*b), blank("f32", b+1)
+	run(t, "walk", artifact, [3]int{1, 1, 1}, x, out, i32(n))
+	want := make([]float64, b+1)
+	at := 0
+	for ; at < n; at += b {
+		for i := range b {
+			if at+i < n {
+				want[i] += x.data[at+i] * x.data[at]
+			}
+		}
+	}
+	want[b] = x.data[at]
+	for i := range b {
+		want[i] += 2*x.data[i] + x.data[2*i] // moved by 0, then by i
+	}
+	near(t, "out", out.data, want, 1e-5)
+}
+
 // TestStrides has indices that a while loop carries, and such whose strides change.
 func TestStrides(t *testing.T) {
 	r := newRand(t)

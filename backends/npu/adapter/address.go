@@ -52,9 +52,6 @@ func analyze(f *ir.Operation) *analysis {
 		return ir.Advance
 	})
 	carried = slices.DeleteFunc(carried, func(v *ir.Value) bool { return !compound(v.Type()) || sources(v) == nil })
-	for _, v := range carried {
-		a.irregular[v] = inWhile(v)
-	}
 	for changed := true; changed; {
 		changed = false
 		a.forms = make(map[*ir.Value]*form)
@@ -65,15 +62,6 @@ func analyze(f *ir.Operation) *analysis {
 		}
 	}
 	return a
-}
-
-// inWhile reports whether a while loop carries a value, which it does as a tensor.
-func inWhile(v *ir.Value) bool {
-	op := v.Def()
-	if op == nil {
-		op = v.Block().Parent()
-	}
-	return op.Is(scf.While)
 }
 
 // compound reports whether values of a type are more than a scalar of the kernel:

@@ -78,6 +78,24 @@ func (c *converter) carries(vs []*ir.Value) []carry {
 	return out
 }
 
+// types are those of the parts of several values.
+func (c *converter) types(vs []*ir.Value, how []carry) []ir.Type {
+	var out []ir.Type
+	for i, v := range vs {
+		if how[i].base {
+			out = append(out, c.Context().Index())
+		}
+		if how[i].self {
+			t := v.Type()
+			if tt.PtrLike.Test(t) {
+				t = c.Context().WithElem(t, c.Context().I64())
+			}
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
 // loop converts an scf.for.
 func (c *converter) loop(op *ir.Operation) {
 	args := scf.IterArgs(op)
@@ -111,21 +129,8 @@ func (c *converter) region(from, to *ir.Block, how []carry) {
 func (c *converter) conditional(op *ir.Operation) {
 	c.refuseUnknown(op, op.Results())
 	how := c.carries(op.Results())
-	var types []ir.Type
-	for i, v := range op.Results() {
-		if how[i].base {
-			types = append(types, c.Context().Index())
-		}
-		if how[i].self {
-			t := v.Type()
-			if tt.PtrLike.Test(t) {
-				t = c.Context().WithElem(t, c.Context().I64())
-			}
-			types = append(types, t)
-		}
-	}
 	v := scf.AsIf(op)
-	n := scf.NewIf(c.Builder, c.value(v.Condition()), !v.ElseRegion().Empty(), types...)
+	n := scf.NewIf(c.Builder, c.value(v.Condition()), !v.ElseRegion().Empty(), c.types(op.Results(), how)...)
 	for i, r := range op.Regions() {
 		if !r.Empty() {
 			c.region(r.First(), n.Region(i).First(), how)
@@ -134,29 +139,20 @@ func (c *converter) conditional(op *ir.Operation) {
 	c.takeAll(op.Results(), how, n.Results())
 }
 
-// while converts an scf.while, which carries no pointers.
+// while converts an scf.while: the second region's arguments and the results are what its
+// condition passes on, and its own arguments what it begins with and what an iteration yields.
 func (c *converter) while(op *ir.Operation) {
 	v := scf.AsWhile(op)
 	before, after := v.Before().First(), v.After().First()
-	self := func(vs []*ir.Value) []carry {
-		out := make([]carry, len(vs))
-		for i, v := range vs {
-			if tt.PtrLike.Test(v.Type()) {
-				c.refuse(op, "carry the offset in place of the pointer", "a while loop that carries pointers has no form for NPUs yet")
-			}
-			out[i] = carry{self: true}
-		}
-		return out
-	}
-	var types []ir.Type
-	for _, r := range op.Results() {
-		types = append(types, r.Type())
-	}
-	n := scf.NewWhile(c.Builder, c.all(op.OperandValues(), self(op.OperandValues())), types...)
-	c.takeAll(before.Args(), self(before.Args()), scf.AsWhile(n).Before().First().Args())
-	c.takeAll(after.Args(), self(after.Args()), scf.AsWhile(n).After().First().Args())
+	c.refuseUnknown(op, before.Args())
+	c.refuseUnknown(op, op.Results())
+	begun, passed := c.carries(before.Args()), c.carries(op.Results())
+	n := scf.NewWhile(c.Builder, c.all(op.OperandValues(), begun), c.types(op.Results(), passed)...)
+	w := scf.AsWhile(n)
+	c.takeAll(before.Args(), begun, w.Before().First().Args())
+	c.takeAll(after.Args(), passed, w.After().First().Args())
 	p := c.Save()
-	c.SetToEnd(scf.AsWhile(n).Before().First())
+	c.SetToEnd(w.Before().First())
 	end := before.Terminator()
 	for o := range before.Ops() {
 		if o != end {
@@ -165,8 +161,8 @@ func (c *converter) while(op *ir.Operation) {
 		}
 	}
 	cond := scf.AsCondition(end)
-	scf.NewCondition(c.Builder, c.value(cond.Condition()), c.all(cond.Args(), self(cond.Args()))...)
+	scf.NewCondition(c.Builder, c.value(cond.Condition()), c.all(cond.Args(), passed)...)
 	c.Restore(p)
-	c.region(after, scf.AsWhile(n).After().First(), self(after.Terminator().OperandValues()))
-	c.takeAll(op.Results(), self(op.Results()), n.Results())
+	c.region(after, w.After().First(), begun)
+	c.takeAll(op.Results(), passed, n.Results())
 }

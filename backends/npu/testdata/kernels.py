@@ -129,6 +129,28 @@ def strides(x_ptr, out_ptr, n, B: tl.constexpr):
     tl.store(out_ptr + tl.arange(0, B), acc)
 
 
+# Pointers that while loops carry: of blocks, of a scalar, of blocks whose strides change.
+@triton.jit
+def walk(x_ptr, out_ptr, n, B: tl.constexpr):
+    acc = tl.zeros((B,), tl.float32)
+    p = x_ptr + tl.arange(0, B)
+    q = x_ptr
+    i = 0
+    while i < n:
+        acc += tl.load(p, mask=i + tl.arange(0, B) < n, other=0.0) * tl.load(q)
+        p += B
+        q += B
+        i += B
+    r = x_ptr + tl.arange(0, B)
+    k = 0
+    while k < 3:
+        acc += tl.load(r)
+        r += tl.arange(0, B) * k
+        k += 1
+    tl.store(out_ptr + tl.arange(0, B), acc)
+    tl.store(out_ptr + B, tl.load(q))
+
+
 @triton.jit
 def wraps(x_ptr, out_ptr, middle, start, n, w, stride, B: tl.constexpr, C: tl.constexpr, W: tl.constexpr):
     x_ptr += middle
