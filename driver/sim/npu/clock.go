@@ -1,6 +1,10 @@
 package npu
 
-import "math"
+import (
+	"math"
+
+	"github.com/tritonc/tritonc/backends/npu/chip"
+)
 
 // timing is when the events of a trace began and ended, in cycles.
 type timing struct{ starts, ends []float64 }
@@ -11,9 +15,15 @@ type runner struct {
 	queues [numPipes][]int32 // events, in order
 	next   [numPipes]int
 	busy   [numPipes]bool
-	left   [numPipes]work // of the event that the pipe runs
+	left   [numPipes]left // of the event that the pipe runs
 	timing
 	done int
+}
+
+// left is what is left of an event.
+type left struct {
+	cycles, bytes float64
+	outward       bool
 }
 
 func newRunner(t *trace) *runner {
@@ -35,7 +45,7 @@ func simulate(cores []*runner, k *rates) {
 			started = false
 			for _, r := range cores {
 				for p := range numPipes {
-					started = r.begin(p, now) || started
+					started = r.begin(k.costs, p, now) || started
 				}
 			}
 		}
@@ -58,7 +68,7 @@ func simulate(cores []*runner, k *rates) {
 }
 
 // begin has a pipe begin its next event, if that can begin.
-func (r *runner) begin(p Pipe, now float64) bool {
+func (r *runner) begin(k *chip.Costs, p Pipe, now float64) bool {
 	if r.busy[p] || r.next[p] == len(r.queues[p]) {
 		return false
 	}
@@ -67,7 +77,7 @@ func (r *runner) begin(p Pipe, now float64) bool {
 	if !r.ended(e.issued, now) || !r.ended(e.after, now) || e.fresh && r.done < int(i) {
 		return false
 	}
-	r.busy[p], r.left[p], r.starts[i] = true, e.work, now
+	r.busy[p], r.left[p], r.starts[i] = true, left{e.cycles(k), e.bytes, e.outward}, now
 	return true
 }
 
@@ -85,14 +95,17 @@ func (r *runner) flows() int {
 	return n
 }
 
-// rates are the bytes a cycle of an AI core, and the most that one transfer out may have.
-type rates struct{ in, out, outMost float64 }
+// rates are the costs, and the bytes a cycle that one transfer out may have at most.
+type rates struct {
+	costs   *chip.Costs
+	outMost float64
+}
 
-func (k *rates) of(w *work, flows int) float64 {
+func (k *rates) of(w *left, flows int) float64 {
 	if w.outward {
-		return min(k.out/float64(flows), k.outMost)
+		return min(k.costs.HBMWrite/float64(flows), k.outMost)
 	}
-	return k.in / float64(flows)
+	return k.costs.HBMRead / float64(flows)
 }
 
 // soonest is how long it takes until something changes.

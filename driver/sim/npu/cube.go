@@ -55,7 +55,7 @@ func execMMAD(c *core, in *inst) {
 		multiply(&a, &b, &t, in.flag)
 		t.undefine(bad)
 	}
-	c.record(in, c.cubeWork(v[0].elem, m, n, k))
+	c.record(in, cubeWork(v[0].elem, m, n, k))
 }
 
 // products has, as bytes, which elements of a product are made of written ones alone.

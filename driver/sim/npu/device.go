@@ -62,7 +62,6 @@ func (d *Device) Free(b *simt.Buffer) { d.mem.Free(b) }
 // run is a launch under way.
 type run struct {
 	opt      *Options
-	costs    *chip.Costs
 	mem      *simt.Memory
 	prog     *Program
 	cores    int // that run it
@@ -81,7 +80,7 @@ type run struct {
 // The error is about the arguments, or a *FindingsError with what the program did wrong;
 // then the report is there, too.
 func (d *Device) Launch(ctx context.Context, p *Program, grid [3]int, args ...any) (*Report, error) {
-	r := &run{opt: &d.opt, costs: &d.opt.Costs, mem: d.mem, prog: p, grid: grid, owners: map[*simt.Buffer]*owners{}}
+	r := &run{opt: &d.opt, mem: d.mem, prog: p, grid: grid, owners: map[*simt.Buffer]*owners{}}
 	blocks, err := blocksOf(grid)
 	if err != nil {
 		return nil, err
@@ -96,7 +95,8 @@ func (d *Device) Launch(ctx context.Context, p *Program, grid [3]int, args ...an
 	if err != nil {
 		return nil, err
 	}
-	rep.time(r, traces)
+	rep.traces = traces
+	rep.time(&d.opt.Costs)
 	rep.Findings = r.found.list
 	if len(rep.Findings) > 0 {
 		return rep, &FindingsError{rep.Findings}
@@ -158,7 +158,7 @@ func (r *run) all(ctx context.Context, blocks int) ([]*trace, *Report, error) {
 	if r.prog.cube() {
 		cores = c.Cubes
 	}
-	rep := &Report{Kernel: r.prog.Kernel, Chip: c.Name, Grid: r.grid, Programs: blocks, prog: r.prog, clock: r.costs.ClockMHz}
+	rep := &Report{Kernel: r.prog.Kernel, Chip: c.Name, Grid: r.grid, Programs: blocks, Used: r.prog.Used, prog: r.prog, cubes: c.Cubes}
 	r.cores = min(cores, blocks)
 	r.programs = r.cores
 	if r.prog.Core == GridProgram {
@@ -178,8 +178,8 @@ func (r *run) all(ctx context.Context, blocks int) ([]*trace, *Report, error) {
 	for i := range r.programs {
 		id := i % r.cores
 		t := traces[id]
-		t.flush(r.costs.Scalar)
-		t.start(r.costs.BlockStart)
+		t.flush()
+		t.start()
 		core := newCore(r, id, i, t)
 		if work != nil {
 			core.workspace = int64(work.Addr()) + int64(id)*int64(r.prog.Workspace)
@@ -197,7 +197,7 @@ func (r *run) all(ctx context.Context, blocks int) ([]*trace, *Report, error) {
 		}
 	}
 	for _, t := range traces {
-		t.flush(r.costs.Scalar)
+		t.flush()
 	}
 	return traces, rep, nil
 }

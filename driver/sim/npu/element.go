@@ -75,11 +75,11 @@ func (c *core) element(in *inst) (*view, bool) {
 
 // scalarWork is what an access of the scalar unit costs: global memory is as far as it is
 // for a transfer.
-func (c *core) scalarWork(v *view) work {
+func scalarWork(v *view) work {
 	if v.space != GM {
 		return work{} // its issue is all that it costs
 	}
-	return work{cycles: c.run.costs.DMAStart}
+	return work{kind: transfers}
 }
 
 func execLoad(c *core, in *inst) {
@@ -93,7 +93,7 @@ func execLoad(c *core, in *inst) {
 	}
 	if a, ok := c.accesses(in, v, kind); ok {
 		c.regs[in.dst] = a.get(v.base)
-		c.record(in, c.scalarWork(v))
+		c.record(in, scalarWork(v))
 	}
 }
 
@@ -108,7 +108,7 @@ func execStore(c *core, in *inst) {
 	}
 	if a, ok := c.accesses(in, v, kind); ok {
 		a.put(v.base, c.regs[in.args[1].reg])
-		c.record(in, c.scalarWork(v))
+		c.record(in, scalarWork(v))
 	}
 }
 
@@ -127,5 +127,5 @@ func execAtomic(c *core, in *inst) {
 	}
 	a.put(v.base, x)
 	c.regs[in.dst] = old
-	c.record(in, c.scalarWork(v))
+	c.record(in, scalarWork(v))
 }

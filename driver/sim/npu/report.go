@@ -7,6 +7,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/tritonc/tritonc/backends/npu/chip"
 	"github.com/tritonc/tritonc/core/diag"
 )
 
@@ -30,6 +31,7 @@ type Report struct {
 	Findings []*Finding
 
 	prog   *Program
+	cubes  int // of the chip
 	clock  float64
 	traces []*trace
 	times  []timing
@@ -44,31 +46,38 @@ func (r *Report) add(c *core) {
 
 // time finds out how long everything took. Cores are taken to lie on AI cores as widely
 // as they can, so that vector cores share one only where there are more than AI cores.
-func (r *Report) time(n *run, traces []*trace) {
-	k := &rates{n.costs.HBMRead, n.costs.HBMWrite, n.costs.UBToGM}
-	if n.prog.cube() {
-		k.outMost = k.out
+func (r *Report) time(costs *chip.Costs) {
+	k := &rates{costs, costs.UBToGM}
+	if r.prog.cube() {
+		k.outMost = costs.HBMWrite
 	}
-	ai := n.opt.Chip.Cubes
-	r.traces, r.times, r.CoreCycles = traces, make([]timing, len(traces)), make([]float64, len(traces))
-	for first := range min(ai, len(traces)) {
+	r.clock, r.Cycles, r.Pipes = costs.ClockMHz, 0, [numPipes]float64{}
+	r.times, r.CoreCycles = make([]timing, len(r.traces)), make([]float64, len(r.traces))
+	for first := range min(r.cubes, len(r.traces)) {
 		var group []*runner
-		for i := first; i < len(traces); i += ai {
-			group = append(group, newRunner(traces[i]))
+		for i := first; i < len(r.traces); i += r.cubes {
+			group = append(group, newRunner(r.traces[i]))
 		}
 		simulate(group, k)
 		for i, g := range group {
-			r.times[first+i*ai] = g.timing
+			r.times[first+i*r.cubes] = g.timing
 		}
 	}
-	for i, t := range traces {
+	for i, t := range r.traces {
 		for e := range t.events {
 			r.Pipes[t.events[e].pipe] += r.times[i].ends[e] - r.times[i].starts[e]
 			r.CoreCycles[i] = max(r.CoreCycles[i], r.times[i].ends[e])
 		}
 		r.Cycles = max(r.Cycles, r.CoreCycles[i])
 	}
-	r.Used = n.prog.Used
+}
+
+// At is the report of the launch on a chip with other costs: what was executed does not
+// depend on them.
+func (r *Report) At(costs chip.Costs) *Report {
+	other := *r
+	other.time(&costs)
+	return &other
 }
 
 // Time is how long the launch takes by the model.

@@ -1,12 +1,60 @@
 package npu
 
-// work is what an instruction costs: cycles on its pipe, then bytes between global memory
-// and the core. Before it begins, the event before after must have ended, if after is not 0.
+import "github.com/tritonc/tritonc/backends/npu/chip"
+
+// work is what an instruction asks for, whatever that costs: units of a kind on its pipe,
+// then bytes between global memory and the core. Before it begins, the event before after
+// must have ended, if after is not 0.
 type work struct {
-	cycles  float64
+	kind    costKind
+	units   float64
 	bytes   float64
 	outward bool
 	after   int32
+}
+
+// costKind says what the cycles of an instruction are: those of its start, and of each unit.
+type costKind uint8
+
+const (
+	free       costKind = iota
+	scalars             // instructions of the scalar unit
+	programs            // that start
+	transfers           // units are bytes between buffers, if there are any
+	toL0A               // bytes
+	toL0B               // bytes
+	vectors             // bytes of the largest operand
+	reductions          // bytes of the operand
+	products8           // multiply-adds
+	products16
+	products32
+)
+
+// cycles are what work takes on its pipe before its bytes are moved.
+func (w *work) cycles(k *chip.Costs) float64 {
+	switch w.kind {
+	case scalars:
+		return w.units * k.Scalar
+	case programs:
+		return k.BlockStart
+	case transfers:
+		return k.DMAStart
+	case toL0A:
+		return k.DMAStart + w.units/k.L1ToL0A
+	case toL0B:
+		return k.DMAStart + w.units/k.L1ToL0B
+	case vectors:
+		return k.VectorStart + w.units/k.Vector
+	case reductions:
+		return k.VectorStart + k.Reduce*w.units/k.Vector
+	case products8:
+		return k.CubeStart + w.units/k.Cube8
+	case products16:
+		return k.CubeStart + w.units/k.Cube16
+	case products32:
+		return k.CubeStart + w.units/k.Cube32
+	}
+	return 0
 }
 
 // event is an instruction that was executed, or several of the scalar unit, as the model of
@@ -30,8 +78,8 @@ type trace struct {
 }
 
 // start begins a program on the core.
-func (t *trace) start(cycles float64) {
-	t.add(event{work: work{cycles: cycles}, inst: -1, pipe: PipeS, fresh: true})
+func (t *trace) start() {
+	t.add(event{work: work{kind: programs}, inst: -1, pipe: PipeS, fresh: true})
 }
 
 func (t *trace) add(e event) int32 {
@@ -42,16 +90,16 @@ func (t *trace) add(e event) int32 {
 }
 
 // flush makes an event of scalar instructions.
-func (t *trace) flush(cost float64) {
+func (t *trace) flush() {
 	if t.scalars > 0 {
-		t.add(event{work: work{cycles: cost * float64(t.scalars)}, inst: -1, pipe: PipeS})
+		t.add(event{work: work{kind: scalars, units: float64(t.scalars)}, inst: -1, pipe: PipeS})
 		t.scalars = 0
 	}
 }
 
-// record notes what an instruction costs, and returns its event.
+// record notes what an instruction asks for, and returns its event.
 func (c *core) record(in *inst, w work) int32 {
-	c.trace.flush(c.run.costs.Scalar)
+	c.trace.flush()
 	return c.trace.add(event{work: w, inst: int32(in.index), pipe: in.pipe})
 }
 
@@ -72,18 +120,17 @@ func (v *view) moved() float64 {
 	return float64(rows) * float64((bytes+burst-1)/burst*burst)
 }
 
-// transferWork is what a copy costs.
-func (c *core) transferWork(in *inst, from, to *view) work {
-	k := c.run.costs
-	w := work{cycles: k.DMAStart}
+// transferWork is what a copy asks for.
+func transferWork(in *inst, from, to *view) work {
+	w := work{kind: transfers}
 	switch {
 	case in.pipe == PipeV:
-		return c.vectorWork(from, to)
+		return vectorWork(from, to)
 	case from.count() <= 0:
 	case to.space == L0A:
-		w.cycles += from.moved() / k.L1ToL0A
+		w.kind, w.units = toL0A, from.moved()
 	case to.space == L0B:
-		w.cycles += from.moved() / k.L1ToL0B
+		w.kind, w.units = toL0B, from.moved()
 	case from.space == GM:
 		w.bytes = from.moved()
 	default:
@@ -92,33 +139,33 @@ func (c *core) transferWork(in *inst, from, to *view) work {
 	return w
 }
 
-// vectorWork is what an instruction of the vector unit costs, which takes its operands at
-// the same rate. Other units that fill a buffer are taken to be as fast.
-func (c *core) vectorWork(views ...*view) work {
+// vectorWork is what an instruction of the vector unit asks for, which takes its operands
+// at the same rate. Other units that fill a buffer are taken to be as fast.
+func vectorWork(views ...*view) work {
 	most := int64(0)
 	for _, v := range views {
 		most = max(most, v.count()*int64(v.elem.Size()))
 	}
-	return work{cycles: c.run.costs.VectorStart + float64(most)/c.run.costs.Vector}
+	return work{kind: vectors, units: float64(most)}
 }
 
-// reduceWork is what a reduction along a dimension costs. Along the last one it combines
+// reduceWork is what a reduction along a dimension asks for. Along the last one it combines
 // what lies next to one another; along others it combines rows, as any operation does.
-func (c *core) reduceWork(from *view, dim int) work {
-	w := c.vectorWork(from)
+func reduceWork(from *view, dim int) work {
+	w := vectorWork(from)
 	if dim == len(from.sizes)-1 {
-		w.cycles += (c.run.costs.Reduce - 1) * (w.cycles - c.run.costs.VectorStart)
+		w.kind = reductions
 	}
 	return w
 }
 
-// gatherWork is what moving elements one by one costs: a block each.
-func (c *core) gatherWork(list *view, moved int) work {
+// gatherWork is what moving elements one by one asks for: a block each.
+func gatherWork(list *view, moved int) work {
 	bytes := float64(moved) * burst
 	if list.space == GM {
-		return work{cycles: c.run.costs.DMAStart, bytes: bytes}
+		return work{kind: transfers, bytes: bytes}
 	}
-	return work{cycles: c.run.costs.VectorStart + bytes/c.run.costs.Vector}
+	return work{kind: vectors, units: bytes}
 }
 
 // cubeBlock is the side of the matrices that the cube unit multiplies at once, along rows
@@ -128,15 +175,15 @@ const (
 	cubeBytes = 32
 )
 
-// cubeWork is what a matmul costs.
-func (c *core) cubeWork(t Type, m, n, k int64) work {
-	rate := c.run.costs.Cube16
+// cubeWork is what a matmul asks for.
+func cubeWork(t Type, m, n, k int64) work {
+	up := func(x, unit int64) float64 { return float64((x + unit - 1) / unit * unit) }
+	w := work{kind: products16, units: up(m, cubeBlock) * up(n, cubeBlock) * up(k, int64(cubeBytes/t.Size()))}
 	switch t.Size() {
 	case 1:
-		rate = c.run.costs.Cube8
+		w.kind = products8
 	case 4:
-		rate = c.run.costs.Cube32
+		w.kind = products32
 	}
-	up := func(x, unit int64) float64 { return float64((x + unit - 1) / unit * unit) }
-	return work{cycles: c.run.costs.CubeStart + up(m, cubeBlock)*up(n, cubeBlock)*up(k, int64(cubeBytes/t.Size()))/rate}
+	return w
 }

@@ -102,7 +102,7 @@ func execDMA(c *core, in *inst) {
 		}
 		b.undefine(bad)
 		if from.elem == to.elem && in.fn == nil && c.copyRuns(&a, &b) {
-			c.record(in, c.transferWork(in, from, to))
+			c.record(in, transferWork(in, from, to))
 			return
 		}
 		w, u := from.walk(), to.walk()
@@ -120,7 +120,7 @@ func execDMA(c *core, in *inst) {
 			}
 		}
 	}
-	c.record(in, c.transferWork(in, from, to))
+	c.record(in, transferWork(in, from, to))
 }
 
 // copied is what is copied to a space: to global memory, what was written.
@@ -177,7 +177,7 @@ func execFill(c *core, in *inst) {
 			}
 		}
 	}
-	c.record(in, c.vectorWork(views...))
+	c.record(in, vectorWork(views...))
 }
 
 // readGather takes source, indices, target and mask; a scatter has source, target, indices
@@ -267,7 +267,7 @@ func (c *core) indirect(in *inst, scatter bool) {
 		}
 		c.orderGlobal(in, &span, kind)
 	}
-	c.record(in, c.gatherWork(list, moved))
+	c.record(in, gatherWork(list, moved))
 }
 
 // extend has a view of bytes reach from its first to its last element, and to another.

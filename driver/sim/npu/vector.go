@@ -26,7 +26,7 @@ func execIota(c *core, in *inst) {
 			}
 		}
 	}
-	c.record(in, c.vectorWork(views...))
+	c.record(in, vectorWork(views...))
 }
 
 // readVector takes an operation, the target and the inputs.
@@ -157,7 +157,7 @@ func execVector(c *core, in *inst) {
 			}
 		}
 	}
-	c.record(in, c.vectorWork(views...))
+	c.record(in, vectorWork(views...))
 }
 
 func readBroadcast(r *reader, in *inst, _ regType) {
@@ -269,7 +269,7 @@ func (c *core) rearrange(in *inst, from, seen, to *view) {
 			}
 		}
 	}
-	c.record(in, c.vectorWork(from, to))
+	c.record(in, vectorWork(from, to))
 }
 
 // readReduce takes an operation, source, target and dimension.
@@ -326,5 +326,5 @@ func execReduce(c *core, in *inst) {
 			}
 		}
 	}
-	c.record(in, c.reduceWork(from, int(d)))
+	c.record(in, reduceWork(from, int(d)))
 }
