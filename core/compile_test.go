@@ -440,3 +440,35 @@ func TestCrash(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// Of a target with several final formats those stages run that lead to what is wanted.
+func TestPlanForked(t *testing.T) {
+	forked := []sdk.Stage{
+		{Name: "ttir", Ending: "ttir"}, {Name: "mid", Ending: "mid"}, {Name: "low", Ending: "low"}, {Name: "text", Ending: "text"},
+		{Name: "obj", Ending: "o", Binary: true, From: "mid"},
+	}
+	for _, tt := range []struct{ file, wanted, want string }{
+		{"k.py", "", "ttir mid obj"},
+		{"k.py", "text", "ttir mid low text"},
+		{"k.py", "obj text", "ttir mid low text obj"},
+		{"k.mid", "", "obj"},
+		{"k.low", "", "text"},
+		{"k.low", "obj", "no obj can be made of a .low file"},
+		{"k.text", "text", ""},
+		{"k.text", "", "cannot tell what this file is"},
+		{"k.o", "obj", "cannot tell what this file is"},
+	} {
+		p, err := planStages(forked, &Source{Path: tt.file}, strings.Fields(tt.wanted))
+		var run []string
+		for _, s := range p.run {
+			run = append(run, s.Name)
+		}
+		got := strings.Join(run, " ")
+		if err != nil {
+			got = err.Error()
+		}
+		if got != tt.want && (err == nil || !strings.Contains(got, tt.want)) {
+			t.Errorf("%s to %q: %s, want %s", tt.file, tt.wanted, got, tt.want)
+		}
+	}
+}

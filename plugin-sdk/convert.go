@@ -102,7 +102,7 @@ func moduleToWire(m Module) *pb.Module {
 
 func stageToWire(s Stage) *pb.Stage {
 	return &pb.Stage{
-		Name: s.Name, Binary: s.Binary, Ending: s.Ending, Doc: s.Doc, Pipeline: s.Pipeline,
+		Name: s.Name, Binary: s.Binary, Ending: s.Ending, Doc: s.Doc, Pipeline: s.Pipeline, From: s.From,
 		Passes: wire.Each(s.Passes, func(p PassRow) *pb.PassRow {
 			return &pb.PassRow{
 				Name: p.Name, Options: p.Options, Doc: p.Doc, Why: p.Why, Condition: p.Condition, LeftOut: p.LeftOut,

@@ -25,10 +25,18 @@ func runStages(ctx context.Context, stages []Stage, req *RunStagesRequest) (resp
 	if first < 0 || last < first {
 		return resp, Errorf("there are no stages %q to %q", req.First, req.Last).WithHelp("the stages are %s", names)
 	}
+	wanted := []int{last}
 	for _, w := range req.Want {
-		if i := index(w); i < first || i > last {
+		i := index(w)
+		if i < first || i > last {
 			return resp, Errorf("the stage %q is not among those to run, %s to %s", w, req.First, req.Last)
 		}
+		wanted = append(wanted, i)
+	}
+	given := StageBefore(stages, first)
+	run := StagesFor(stages, given, wanted...)
+	if run == nil {
+		return resp, Errorf("not all of %s are made of what the stage %s takes", strings.Join(append([]string{req.Last}, req.Want...), ", "), req.First)
 	}
 	metadata, err := startMetadata(req, first == 0)
 	if err != nil {
@@ -36,25 +44,34 @@ func runStages(ctx context.Context, stages []Stage, req *RunStagesRequest) (resp
 	}
 	in := StageInput{
 		Target: req.Target, OptionsJSON: req.OptionsJSON, Settings: req.Settings, Metadata: metadata,
-		Data: req.Input, file: req.InputName, resp: &resp,
+		resp: &resp,
 	}
-	for i := first; i <= last; i++ {
+	stem := strings.TrimSuffix(req.InputName, path.Ext(req.InputName))
+	made := map[int][]byte{given: req.Input} // what stages still to run take
+	for k, i := range run {
 		if err := ctx.Err(); err != nil {
 			return resp, err
 		}
-		s := &stages[i]
+		s, before := &stages[i], StageBefore(stages, i)
+		in.Data, in.file = made[before], req.InputName
+		if before != given {
+			in.file = stem + "." + stages[before].ending()
+		}
+		if !slices.ContainsFunc(run[k+1:], func(j int) bool { return StageBefore(stages, j) == before }) {
+			delete(made, before)
+		}
 		out, err := in.run(ctx, s)
 		if err != nil {
 			// The text that it is about, so that the host can show it.
-			if i > first && !stages[i-1].Binary && resp.Artifact(stages[i-1].Name) == nil {
-				resp.Artifacts = append(resp.Artifacts, Artifact{stages[i-1].Name, in.Data})
+			if before != given && !stages[before].Binary && resp.Artifact(stages[before].Name) == nil {
+				resp.Artifacts = append(resp.Artifacts, Artifact{stages[before].Name, in.Data})
 			}
 			return resp, err
 		}
 		if i == last || slices.Contains(req.Want, s.Name) {
 			resp.Artifacts = append(resp.Artifacts, Artifact{s.Name, out})
 		}
-		in.Data, in.file = out, strings.TrimSuffix(req.InputName, path.Ext(req.InputName))+"."+s.ending()
+		made[i] = out
 	}
 	text, err := canonicalJSON(in.Metadata)
 	if err != nil {

@@ -11,7 +11,10 @@ import (
 
 // Stage makes its artifact from that of the stage before it.
 type Stage struct {
-	Name     string `json:"name"`
+	Name string `json:"name"`
+	// From names the stage before this one in the list whose artifact it takes; empty: the
+	// one just before it. So a target can have several final formats.
+	From     string `json:"from,omitempty"`
 	Binary   bool   `json:"binary"`             // the artifact is bytes, not text
 	Ending   string `json:"ending"`             // of a file that holds it, without the dot; empty: Name
 	Doc      string `json:"doc,omitempty"`      // one line

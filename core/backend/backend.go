@@ -49,7 +49,8 @@ type Dialect struct {
 
 // Plan is how a kernel is compiled for one target with one set of options.
 type Plan struct {
-	// Stages in order. The input of the first is the front end's ttir.
+	// Stages in order. The input of the first is the front end's ttir. The last is what a
+	// user gets who names none.
 	Stages []Stage
 	// Facts are what conditions of rows ask about.
 	Facts pass.Facts
@@ -79,20 +80,33 @@ type Plan struct {
 // and each stage gets it from the one before, also where a user's file, of which
 // nothing else is known, takes the place of that one's result.
 func (p *Plan) Check() error {
-	var known pass.FactSet
+	known := make([]pass.FactSet, len(p.Stages))
+	order := p.order()
 	for i := range p.Stages {
-		s := &p.Stages[i]
+		s, before := &p.Stages[i], sdk.StageBefore(order, i)
+		if s.From != "" && before < 0 {
+			return fmt.Errorf("the stage %s takes what %s makes, and there is none of that name before it", s.Name, s.From)
+		}
 		for _, f := range s.Needs {
-			if i > 0 && !known.Has(f) {
-				return fmt.Errorf("the stage %s needs %s (%s), which %s does not give", s.Name, f.Name, f.Doc, p.Stages[i-1].Name)
+			if before >= 0 && !known[before].Has(f) {
+				return fmt.Errorf("the stage %s needs %s (%s), which %s does not give", s.Name, f.Name, f.Doc, p.Stages[before].Name)
 			}
 		}
 		var err error
-		if known, err = pass.Check(pass.Effective(s.Passes, p.Facts), s.Needs); err != nil {
+		if known[i], err = pass.Check(pass.Effective(s.Passes, p.Facts), s.Needs); err != nil {
 			return fmt.Errorf("the stage %s: %w", s.Name, err)
 		}
 	}
 	return nil
+}
+
+// order has what sdk.StageBefore and its like look at.
+func (p *Plan) order() []sdk.Stage {
+	list := make([]sdk.Stage, len(p.Stages))
+	for i := range p.Stages {
+		list[i] = sdk.Stage{Name: p.Stages[i].Name, From: p.Stages[i].From}
+	}
+	return list
 }
 
 // Device holds limits of a target.
@@ -105,7 +119,10 @@ type Device struct {
 // Stage is one step of a compile. Its name is also the file ending of its
 // artifact.
 type Stage struct {
-	Name   string
+	Name string
+	// From is the stage whose artifact it takes, before it in the list; "" is the one just
+	// before it.
+	From   string
 	Binary bool
 	Doc    string
 	// Needs are the facts that the stage needs of the module that it begins with, of
@@ -192,7 +209,7 @@ func (b *Backend) AddStages(_ context.Context, req sdk.AddStagesRequest) ([]sdk.
 	var stages []sdk.Stage
 	for i := range plan.Stages {
 		s := &plan.Stages[i]
-		row := sdk.Stage{Name: s.Name, Binary: s.Binary, Ending: s.Name, Doc: s.Doc, Passes: s.Tools}
+		row := sdk.Stage{Name: s.Name, From: s.From, Binary: s.Binary, Ending: s.Name, Doc: s.Doc, Passes: s.Tools}
 		if s.overMLIR() {
 			row.Passes, row.Pipeline = tableOf(s.Passes, plan.Facts)
 		}

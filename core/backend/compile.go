@@ -39,6 +39,9 @@ type Compilation struct {
 	Meta Metadata
 
 	backend *Backend
+	order   []sdk.Stage // of Plan.Stages
+	at      int         // the stage whose artifact Module or Artifact is; -1 is the front end's ttir
+	kept    map[int]kept
 	meter   *work.Meter
 	current string // the stage that runs
 	resp    sdk.RunStagesResponse
@@ -65,6 +68,36 @@ func (c *Compilation) indexOf(name string) int {
 func (c *Compilation) BelowMLIR() bool {
 	i := c.indexOf(c.Entered)
 	return i >= 0 && !c.Plan.Stages[i].overMLIR()
+}
+
+// kept is the form of the kernel after a stage that several others take it from.
+type kept struct {
+	module   *ir.Operation
+	artifact []byte
+}
+
+// back gives the kernel the form that it had after a stage.
+func (c *Compilation) back(stage int) {
+	k, ok := c.kept[stage]
+	if !ok {
+		panic("BUG: what the stage " + c.order[stage].Name + " made is gone")
+	}
+	c.Module, c.Artifact, c.at = nil, k.artifact, stage
+	if k.module != nil {
+		c.Module = k.module.Clone(ir.NewMapping())
+	}
+}
+
+// keep remembers the form of the kernel where a stage after the next to run takes it, too.
+func (c *Compilation) keep(later []int) {
+	if !slices.ContainsFunc(later, func(i int) bool { return sdk.StageBefore(c.order, i) == c.at }) {
+		return
+	}
+	k := kept{artifact: c.Artifact}
+	if c.Module != nil {
+		k.module = c.Module.Clone(ir.NewMapping())
+	}
+	c.kept[c.at] = k
 }
 
 // set puts the content of a file in the place of a stage's artifact. The stage next,
@@ -95,27 +128,41 @@ func (c *Compilation) runStages() (err error) {
 	if first < 0 || last < first {
 		return sdk.Errorf("there are no stages %q to %q", c.Request.First, c.Request.Last).WithHelp("the stages are %s", c.stageList())
 	}
+	c.order, c.kept = c.Plan.order(), map[int]kept{}
+	wanted := []int{last}
 	for _, w := range c.Request.Want {
-		if i := c.indexOf(w); i < first || i > last {
+		i := c.indexOf(w)
+		if i < first || i > last {
 			return sdk.Errorf("the stage %q is not among those to run, %s to %s", w, c.Request.First, c.Request.Last)
 		}
+		wanted = append(wanted, i)
+	}
+	c.at = sdk.StageBefore(c.order, first)
+	run := sdk.StagesFor(c.order, c.at, wanted...)
+	if run == nil {
+		return sdk.Errorf("not all of %s are made of what the stage %s takes", strings.Join(append([]string{c.Request.Last}, c.Request.Want...), ", "), c.Request.First)
 	}
 	if err := c.Meta.read(c.Request.MetadataJSON); err != nil {
 		return err
 	}
-	if first > 0 {
-		c.Entered = stages[first-1].Name
+	if c.at >= 0 {
+		c.Entered = stages[c.at].Name
 	}
 	if err := c.enter(first); err != nil {
 		return err
 	}
-	for i := first; i <= last; i++ {
+	for k, i := range run {
 		if err := c.Context.Err(); err != nil {
 			return err
 		}
-		if err := c.runStage(&stages[i]); err != nil {
+		if b := sdk.StageBefore(c.order, i); b != c.at {
+			c.back(b)
+		}
+		c.keep(run[k+1:])
+		if err := c.runStage(&stages[i], run[k+1:]); err != nil {
 			return err
 		}
+		c.at = i
 		if i == last || slices.Contains(c.Request.Want, stages[i].Name) {
 			c.resp.Artifacts = append(c.resp.Artifacts, sdk.Artifact{Stage: stages[i].Name, Data: c.get(&stages[i])})
 		}
@@ -125,7 +172,7 @@ func (c *Compilation) runStages() (err error) {
 
 // enter takes the input.
 func (c *Compilation) enter(first int) error {
-	s := &c.Plan.Stages[max(first-1, 0)]
+	s := &c.Plan.Stages[max(c.at, 0)]
 	var next *Stage // to which a user's file is new; the front end's ttir has what it needs
 	if c.Entered != "" {
 		next = &c.Plan.Stages[first]
@@ -137,8 +184,8 @@ func (c *Compilation) enter(first int) error {
 }
 
 // runStage runs one stage, times it, and lets the plan's IROverride replace its
-// result.
-func (c *Compilation) runStage(s *Stage) error {
+// result. Later are the places of the stages that run after it.
+func (c *Compilation) runStage(s *Stage, later []int) error {
 	c.current = s.Name
 	sdk.ReportProgress(c.Context, sdk.Progress{Stage: s.Name})
 	at := len(c.resp.Timings)
@@ -164,8 +211,9 @@ func (c *Compilation) runStage(s *Stage) error {
 			return fmt.Errorf("option ir_override: %w", err)
 		}
 		var next *Stage
-		if i := c.indexOf(s.Name) + 1; i <= c.indexOf(c.Request.Last) {
-			next = &c.Plan.Stages[i]
+		at := c.indexOf(s.Name)
+		if i := slices.IndexFunc(later, func(i int) bool { return sdk.StageBefore(c.order, i) == at }); i >= 0 {
+			next = &c.Plan.Stages[later[i]]
 		}
 		if err := c.set(s, path, text, next); err != nil {
 			return err

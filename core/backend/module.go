@@ -120,15 +120,14 @@ func (c *Compilation) RunPasses(rows []pass.Row, f pass.Facts) error {
 // that surely gives is checked in compiles that verify alone; the rest is missing where
 // users leave out the pass that gives it.
 func (c *Compilation) checkNeeds(s *Stage) error {
-	i := c.indexOf(s.Name)
-	if i == 0 || c.Module == nil || !c.Plan.Stages[i-1].overMLIR() {
+	if c.at < 0 || c.Module == nil || !c.Plan.Stages[c.at].overMLIR() {
 		return nil
 	}
 	on, err := c.verifies()
 	if err != nil {
 		return err
 	}
-	before := &c.Plan.Stages[i-1]
+	before := &c.Plan.Stages[c.at]
 	given, err := pass.Check(pass.Effective(before.Passes, c.Plan.Facts), before.Needs)
 	if err != nil {
 		panic("BUG: the stage " + before.Name + ": " + err.Error())

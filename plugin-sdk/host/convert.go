@@ -106,7 +106,7 @@ func moduleFromWire(m *pb.Module) sdk.Module {
 
 func stageFromWire(s *pb.Stage) sdk.Stage {
 	return sdk.Stage{
-		Name: s.GetName(), Binary: s.GetBinary(), Ending: s.GetEnding(), Doc: s.GetDoc(), Pipeline: s.GetPipeline(),
+		Name: s.GetName(), Binary: s.GetBinary(), Ending: s.GetEnding(), Doc: s.GetDoc(), Pipeline: s.GetPipeline(), From: s.GetFrom(),
 		Passes: wire.Each(s.GetPasses(), func(p *pb.PassRow) sdk.PassRow {
 			return sdk.PassRow{
 				Name: p.GetName(), Options: p.GetOptions(), Doc: p.GetDoc(), Why: p.GetWhy(),

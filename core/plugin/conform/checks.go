@@ -366,6 +366,9 @@ func stages(ctx context.Context, s *suite) (string, error) {
 			return "", fmt.Errorf("the name of stage %d, %q, is empty or there twice", i+1, name)
 		}
 		names = append(names, name)
+		if from := resp.Stages[i].From; from != "" && sdk.StageBefore(resp.Stages, i) < 0 {
+			return "", fmt.Errorf("the stage %s takes what %q makes, and there is none of that name before it", name, from)
+		}
 	}
 	if len(names) == 0 {
 		return "", errors.New("AddStages lists no stage")

@@ -95,9 +95,13 @@ type suite struct {
 	backend *plugin.Backend
 	facts   *sdk.Facts
 	// What a compile takes, once the checks before found it.
-	target   sdk.Target
-	options  string
-	stages   []sdk.Stage
+	target  sdk.Target
+	options string
+	stages  []sdk.Stage
+	// final is the stage whose artifact is compared, and missing are those that lack a tool
+	// of the machine that another final stage needs not.
+	final    int
+	missing  map[int]error
 	declared map[string]*ir.Dialect            // by the backend, as core reads them
 	golden   []byte                            // vector_add's last artifact
 	compiled map[string]*sdk.RunStagesResponse // golden kernels, with all artifacts
@@ -222,26 +226,48 @@ func (s *suite) needGolden() error {
 // inputName is the name of the inputs.
 const inputName = "input.ttir"
 
-// compile runs all stages in a backend.
+// compile has a backend make the final artifact that the suite compares.
 func (s *suite) compile(ctx context.Context, b *plugin.Backend, input []byte) ([]byte, error) {
-	resp, err := b.RunStages(ctx, s.request(0, input, ""))
+	resp, err := b.RunStages(ctx, s.request(0, s.final, input, ""))
 	if err != nil {
 		return nil, err
 	}
-	last := s.stages[len(s.stages)-1].Name
-	data := resp.Artifact(last)
+	data := resp.Artifact(s.stages[s.final].Name)
 	if data == nil {
-		return nil, fmt.Errorf("RunStages answered no artifact of its last stage, %s", last)
+		return nil, fmt.Errorf("RunStages answered no artifact of its last stage, %s", s.stages[s.final].Name)
 	}
 	return data, nil
 }
 
-// request asks for the stages from one to the last.
-func (s *suite) request(first int, input []byte, metadata string) sdk.RunStagesRequest {
+// request asks for the stages from one to another.
+func (s *suite) request(first, last int, input []byte, metadata string) sdk.RunStagesRequest {
 	return sdk.RunStagesRequest{
-		Target: s.target, OptionsJSON: s.options, First: s.stages[first].Name, Last: s.stages[len(s.stages)-1].Name,
+		Target: s.target, OptionsJSON: s.options, First: s.stages[first].Name, Last: s.stages[last].Name,
 		Input: input, InputName: inputName, MetadataJSON: metadata,
 	}
+}
+
+// finals are the places of the stages that no other takes anything of, the last first.
+func (s *suite) finals() []int {
+	var list []int
+	for i := range slices.Backward(s.stages) {
+		if len(sdk.StagesAfter(s.stages, i)) == 0 {
+			list = append(list, i)
+		}
+	}
+	return list
+}
+
+// lastOf is the last stage that can be made of what the stage at first makes, itself or a
+// later one, as far as the machine has what it takes.
+func (s *suite) lastOf(first int) int {
+	last := first
+	for _, i := range append([]int{first}, sdk.StagesAfter(s.stages, first)...) {
+		if s.missing[i] == nil {
+			last = i
+		}
+	}
+	return last
 }
 
 // syncBuffer holds what is logged.

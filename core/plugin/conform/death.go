@@ -133,7 +133,7 @@ func (s *suite) keepBusy(ctx context.Context, p *process.Process) {
 	}
 	go func() {
 		// It ends with the process, or with us.
-		_, _ = client.RunStages(ctx, s.request(0, goldens[0].ttir(), ""))
+		_, _ = client.RunStages(ctx, s.request(0, s.final, goldens[0].ttir(), ""))
 	}()
 	time.Sleep(20 * time.Millisecond)
 }

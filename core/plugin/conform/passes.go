@@ -65,13 +65,14 @@ func passes(ctx context.Context, s *suite) (string, error) {
 
 // inputOf is what a stage takes of vector_add; nil where it is not known.
 func (s *suite) inputOf(stage int) []byte {
+	before := sdk.StageBefore(s.stages, stage)
 	switch whole := s.compiled[vectorAdd]; {
-	case stage == 0:
+	case before < 0:
 		return goldens[0].ttir()
 	case whole == nil:
 		return nil
 	default:
-		return whole.Artifact(s.stages[stage-1].Name)
+		return whole.Artifact(s.stages[before].Name)
 	}
 }
 

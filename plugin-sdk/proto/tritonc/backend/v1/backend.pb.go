@@ -1989,13 +1989,16 @@ func (x *AddStagesResponse) GetDiagnostics() []*Diagnostic {
 
 // Stage turns the artifact of the stage before it into its own.
 type Stage struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`      // "ttgir"
-	Binary        bool                   `protobuf:"varint,2,opt,name=binary,proto3" json:"binary,omitempty"` // the artifact is bytes, not text
-	Ending        string                 `protobuf:"bytes,3,opt,name=ending,proto3" json:"ending,omitempty"`  // of a file that holds it, without the dot
-	Doc           string                 `protobuf:"bytes,4,opt,name=doc,proto3" json:"doc,omitempty"`
-	Pipeline      string                 `protobuf:"bytes,5,opt,name=pipeline,proto3" json:"pipeline,omitempty"` // its passes as a pipeline string, or empty
-	Passes        []*PassRow             `protobuf:"bytes,6,rep,name=passes,proto3" json:"passes,omitempty"`     // its table of passes, those left out as well; or empty
+	state    protoimpl.MessageState `protogen:"open.v1"`
+	Name     string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`      // "ttgir"
+	Binary   bool                   `protobuf:"varint,2,opt,name=binary,proto3" json:"binary,omitempty"` // the artifact is bytes, not text
+	Ending   string                 `protobuf:"bytes,3,opt,name=ending,proto3" json:"ending,omitempty"`  // of a file that holds it, without the dot
+	Doc      string                 `protobuf:"bytes,4,opt,name=doc,proto3" json:"doc,omitempty"`
+	Pipeline string                 `protobuf:"bytes,5,opt,name=pipeline,proto3" json:"pipeline,omitempty"` // its passes as a pipeline string, or empty
+	Passes   []*PassRow             `protobuf:"bytes,6,rep,name=passes,proto3" json:"passes,omitempty"`     // its table of passes, those left out as well; or empty
+	// from names the stage before it in the list whose artifact it takes; empty: the
+	// one just before it. So a target can have several final formats.
+	From          string `protobuf:"bytes,7,opt,name=from,proto3" json:"from,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2070,6 +2073,13 @@ func (x *Stage) GetPasses() []*PassRow {
 		return x.Passes
 	}
 	return nil
+}
+
+func (x *Stage) GetFrom() string {
+	if x != nil {
+		return x.From
+	}
+	return ""
 }
 
 // PassRow is one row of a stage's table of passes.
@@ -2225,9 +2235,10 @@ type RunStagesHeader struct {
 	Target      *Target                `protobuf:"bytes,1,opt,name=target,proto3" json:"target,omitempty"`
 	OptionsJson string                 `protobuf:"bytes,2,opt,name=options_json,json=optionsJson,proto3" json:"options_json,omitempty"`
 	Settings    map[string]string      `protobuf:"bytes,3,rep,name=settings,proto3" json:"settings,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	// first and last name the stages to run, both included. The input is what
-	// first takes: the artifact of the stage before it, or ttir as the front end
-	// builds it when first is the backend's first stage.
+	// first and last name the stages to run, both included, of which those run that
+	// last or one of want is made of. The input is what first takes: the artifact of
+	// the stage before it, or ttir as the front end builds it when first is the
+	// backend's first stage.
 	First         string   `protobuf:"bytes,4,opt,name=first,proto3" json:"first,omitempty"`
 	Last          string   `protobuf:"bytes,5,opt,name=last,proto3" json:"last,omitempty"`
 	InputName     string   `protobuf:"bytes,6,opt,name=input_name,json=inputName,proto3" json:"input_name,omitempty"`  // the input's file name, for diagnostics
@@ -3206,14 +3217,15 @@ const file_tritonc_backend_v1_backend_proto_rawDesc = "" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x88\x01\n" +
 	"\x11AddStagesResponse\x121\n" +
 	"\x06stages\x18\x01 \x03(\v2\x19.tritonc.backend.v1.StageR\x06stages\x12@\n" +
-	"\vdiagnostics\x18\x02 \x03(\v2\x1e.tritonc.backend.v1.DiagnosticR\vdiagnostics\"\xae\x01\n" +
+	"\vdiagnostics\x18\x02 \x03(\v2\x1e.tritonc.backend.v1.DiagnosticR\vdiagnostics\"\xc2\x01\n" +
 	"\x05Stage\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
 	"\x06binary\x18\x02 \x01(\bR\x06binary\x12\x16\n" +
 	"\x06ending\x18\x03 \x01(\tR\x06ending\x12\x10\n" +
 	"\x03doc\x18\x04 \x01(\tR\x03doc\x12\x1a\n" +
 	"\bpipeline\x18\x05 \x01(\tR\bpipeline\x123\n" +
-	"\x06passes\x18\x06 \x03(\v2\x1b.tritonc.backend.v1.PassRowR\x06passes\"\x94\x01\n" +
+	"\x06passes\x18\x06 \x03(\v2\x1b.tritonc.backend.v1.PassRowR\x06passes\x12\x12\n" +
+	"\x04from\x18\a \x01(\tR\x04from\"\x94\x01\n" +
 	"\aPassRow\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
 	"\aoptions\x18\x02 \x01(\tR\aoptions\x12\x10\n" +

@@ -68,7 +68,8 @@ type BackendClient interface {
 	// ParseOptions checks a user's options and completes them with defaults.
 	// Optional: the host does so by Facts.options.
 	ParseOptions(ctx context.Context, in *ParseOptionsRequest, opts ...grpc.CallOption) (*ParseOptionsResponse, error)
-	// AddStages lists the stages of a compile, first to last.
+	// AddStages lists the stages of a compile, first to last. What a user asks for who
+	// names no stage is the last.
 	AddStages(ctx context.Context, in *AddStagesRequest, opts ...grpc.CallOption) (*AddStagesResponse, error)
 	// RunStages runs the stages first..last in one go. Requests come until the
 	// host closes its half of the stream; no event is sent before. Cancelling the
@@ -210,7 +211,8 @@ type BackendServer interface {
 	// ParseOptions checks a user's options and completes them with defaults.
 	// Optional: the host does so by Facts.options.
 	ParseOptions(context.Context, *ParseOptionsRequest) (*ParseOptionsResponse, error)
-	// AddStages lists the stages of a compile, first to last.
+	// AddStages lists the stages of a compile, first to last. What a user asks for who
+	// names no stage is the last.
 	AddStages(context.Context, *AddStagesRequest) (*AddStagesResponse, error)
 	// RunStages runs the stages first..last in one go. Requests come until the
 	// host closes its half of the stream; no event is sent before. Cancelling the
