@@ -326,7 +326,7 @@ func TestStrides(t *testing.T) {
 // that hold several quotients.
 func TestWraps(t *testing.T) {
 	r := newRand(t)
-	const b, c, w, low = 32, 4, 40, 200
+	const b, c, w, low = 32, 4, 40, 300 // up to 39 quotients with strides of 6
 	artifact := own(t, "wraps", fmt.Sprintf("*fp32, *fp32, i32, i32, i32, i32, i32, B=%d, C=%d, W=%d", b, c, w))
 	if strings.Contains(string(artifact), "memref.load") || strings.Contains(string(artifact), "memref.store") {
 		t.Error("remainders are accessed element by element")
