@@ -78,10 +78,10 @@ once:
 	@$(GO) build -o build/once/ ./internal/once && for tool in llc-22 opt-22; do ln -sf once build/once/$$tool; done
 
 .PHONY: test-bench
-test-bench: ## what of bench/ and scripts/ can be tested without a GPU
-	@if command -v python3 >/dev/null; then for dir in bench scripts; do \
+test-bench: ## what of bench/, scripts/ and integrations/ can be tested without a GPU
+	@if command -v python3 >/dev/null; then for dir in bench scripts integrations/triton/tests; do \
 		echo "python3 -m unittest ($$dir)"; PYTHONDONTWRITEBYTECODE=1 python3 -m unittest discover -s $$dir || exit 1; \
-	done; else echo "bench, scripts: skipped, there is no python3"; fi
+	done; else echo "bench, scripts, integrations: skipped, there is no python3"; fi
 
 .PHONY: numeric
 numeric: toolchain ## the tests of the lowering, on what our passes make of its kernels instead of Triton's

@@ -10,7 +10,8 @@ import tempfile
 import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE))
+sys.path[:0] = [str(HERE), str(HERE.parent / "integrations" / "triton" / "tests")]
+import standin_triton
 import triton_tests
 
 CONFTEST = """
@@ -72,16 +73,6 @@ def test_child():
     assert said.strip() == str(HOOKED)
 """
 
-# The stand-in triton: what triton_hook.install() imports.
-PACKAGE = {
-    "__init__.py": "",
-    "knobs.py": "import types\nruntime = types.SimpleNamespace(add_stages_inspection_hook=None)\n",
-    "backends/__init__.py": "",
-    "backends/nvidia/__init__.py": "",
-    "backends/nvidia/compiler.py": "class CUDABackend:\n    def hash(self): return ''\n",
-}
-
-
 @unittest.skipUnless(importlib.util.find_spec("pytest"), "pytest is not installed")
 class TritonTestsTest(unittest.TestCase):
     def test_run(self):
@@ -91,13 +82,8 @@ class TritonTestsTest(unittest.TestCase):
             (folder.parents[1] / "conftest.py").write_text(CONFTEST)
             (folder / "test_some.py").write_text(TESTS)
             (folder / "test_other.py").write_text("import nowhere\n")
-            for name, text in PACKAGE.items():
-                path = pathlib.Path(tmp, "site", "triton", name)
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_text(text)
-            tritonc = pathlib.Path(tmp, "tritonc")
-            tritonc.write_text("#!/bin/sh\n")
-            tritonc.chmod(0o755)
+            standin_triton.write(pathlib.Path(tmp, "site"))
+            tritonc = standin_triton.write_program(pathlib.Path(tmp, "tritonc"))
             paths = os.pathsep.join(filter(None, [f"{tmp}/site", os.environ.get("PYTHONPATH")]))
             argv = [sys.executable, str(HERE / "triton_tests.py"), str(folder), "--out", tmp, "--workers", "2",
                     "--timeout", "3", "--budget", "60"]

@@ -164,16 +164,16 @@ def install(target="cuda:80", tritonc=None):
                          ", ".join(f"cuda:{a}" for a in SHARED))
     import torch
     import triton
-    compiler = triton_hook.install(tritonc, mode="raise", assemble=False)
+    hook = triton_hook.install(tritonc, mode="raise", assemble=False)
     arch = int(arch)
-    triton.runtime.driver.set_active(driver(compiler.path, arch))
+    triton.runtime.driver.set_active(driver(hook.program.path, arch))
     properties = types.SimpleNamespace(name=f"simulated {target}", major=arch // 10, minor=arch % 10,
                                        multi_processor_count=MULTIPROCESSORS)
     for name, answer in (("is_available", True), ("current_device", 0), ("device_count", 1), ("synchronize", None),
                          ("set_device", None), ("get_device_capability", divmod(arch, 10)),
                          ("get_device_properties", properties)):
         setattr(torch.cuda, name, lambda *_, answer=answer: answer)
-    return compiler
+    return hook
 
 
 def main():

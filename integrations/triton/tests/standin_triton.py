@@ -1,0 +1,206 @@
+"""A stand-in for the triton package, as far as tritonc has to do with it.
+
+write(folder, "3.6") makes a package triton there whose compile() goes through Triton's
+steps with texts in the place of modules: the key of its cache, the list of stages, the
+hook on them, overrides, metadata, and what a launcher of that version reads and passes.
+What differs between versions is as in their branches release/3.4.x to 3.8.x.
+"""
+
+import pathlib
+
+INIT = '''
+__version__ = {version!r}
+from . import knobs
+'''
+
+KNOBS = '''
+import os, types
+
+class Tool:
+    def __init__(self, path):
+        self.path = path
+
+class Nvidia:
+    def __getattr__(self, name):
+        path = os.environ.get({tools!r}.get(name, "-"))
+        if name not in {tools!r}:
+            raise AttributeError(name)
+        if not path:
+            raise RuntimeError("Cannot find " + name)
+        return Tool(path)
+
+nvidia = Nvidia()
+runtime = types.SimpleNamespace()
+if {hook}:
+    runtime.add_stages_inspection_hook = None
+'''
+
+COMPILER = '''
+import dataclasses, functools, re, types
+from triton import knobs
+
+@dataclasses.dataclass(frozen=True)
+class {options}:
+    num_warps: int = 4
+    num_ctas: int = 1
+    num_stages: int = 3
+    maxnreg: int = None
+{cluster}    ptx_version: int = None
+    ptx_options: str = {ptx_options}
+    ir_override: str = None
+    enable_fp_fusion: bool = True
+{reflect}    launch_cooperative_grid: bool = False
+    launch_pdl: bool = False
+    extern_libs: tuple = (("libdevice", "/lib/libdevice.10.bc"),)
+    debug: bool = False
+    sanitize_overflow: bool = True
+    arch: str = {arch!r}
+{instrumentation}
+
+class {backend}:
+    def __init__(self, arch):
+        self.arch = arch
+
+    @functools.lru_cache()
+    def hash(self):
+        return f"12.8-{{self.arch}}"
+
+    def _parse_arch(self, arch):
+        return int(re.fullmatch(r"sm(\\d+)", arch)[1])
+
+    def theirs(self, stage, source):
+        return source if stage == "ttir" else f"Triton's {{stage}} of {{source}}"
+
+    def add_stages(self, stages, options, language):
+        capability = {capability}
+        for s in {stages!r}:
+            if s != "ttir" or language.name == "TRITON":
+                stages[s] = lambda src, metadata, s=s: self.theirs(s, src)
+        if getattr(knobs.runtime, "add_stages_inspection_hook", None) is not None:
+            knobs.runtime.add_stages_inspection_hook(self, stages, options, language, capability)
+
+cache = {{}}
+
+class Module:
+    """An MLIR module, as far as a stage sees it: something whose str is text."""
+    def __init__(self, text):
+        self.text = text
+    def __str__(self):
+        return self.text
+
+def compile(text, options=None, language="TRITON", capability=90, first="ttir", override=None):
+    options = options or {options}(**({{}} if {capability} is None else {{"arch": f"sm{{capability}}"}}))
+    backend = {backend}(options.arch)
+    key = f"{{text}}-{{backend.hash()}}-{{options}}-{{language}}-{{first}}-{{override}}"
+    if {keys} and knobs.runtime.add_stages_inspection_hook is not None:
+        more, _ = knobs.runtime.add_stages_inspection_hook()
+        key += more
+    if key in cache:
+        return cache[key]
+    stages = {{}}
+    backend.add_stages(stages, options, types.SimpleNamespace(name=language))
+    metadata, module, asm = dict(options.__dict__), Module(text), {{}}
+    for name, run in list(stages.items())[list(stages).index(first):]:
+        module = (override or {{}}).get(name) or run(module, metadata)
+        asm[name] = module
+    cache[key] = asm, metadata
+    return cache[key]
+
+def launch(asm, metadata, arguments):
+    """What the launcher passes, checked against what the kernel takes."""
+    needed = ["num_warps", "num_ctas", "shared", "global_scratch_size", "global_scratch_align"] + {needed!r}
+    missing = [n for n in needed if n not in metadata]
+    if missing:
+        raise KeyError(missing)
+    entry = re.search(r"\\.entry [\\w$]+\\((.*?)\\n?\\)", asm["ptx"], re.DOTALL)[1]
+    takes, passes = entry.count(".param"), arguments + {scratches}
+    if takes != passes:
+        raise RuntimeError(f"the kernel takes {{takes}} parameters, and is passed {{passes}}")
+    if metadata["num_ctas"] > 1 and {scratches} < 3 and "cluster_dims" in metadata:
+        assert metadata["cluster_dims"] == (metadata["num_ctas"], 1, 1), metadata["cluster_dims"]
+    return True
+'''
+
+
+def write(folder, version="3.6.0"):
+    """Makes FOLDER/triton."""
+    minor = int(version.split(".")[1])
+    tools = {"ptxas": "FAKE_PTXAS"} | ({"ptxas_blackwell": "FAKE_PTXAS_BLACKWELL"} if minor >= 6 else {})
+    shared = {
+        "cluster": "    cluster_dims: tuple = (1, 1, 1)\n" if minor < 6 else "",
+        "reflect": "    enable_reflect_ftz: bool = True\n" if minor >= 6 else "",
+        "instrumentation": '    instrumentation_mode: str = ""\n' if minor >= 5 else "",
+        "ptx_options": '__import__("os").environ.get("PTXAS_OPTIONS")' if minor >= 6 else "None",
+        "needed": (["profile_scratch_size", "profile_scratch_align"] if minor >= 5 else []) + (["cluster_dims"] if minor < 6 else []),
+        "scratches": 1 if minor < 5 else 2, "keys": minor >= 7,
+    }
+    nvidia = {"options": "CUDAOptions", "backend": "CUDABackend", "capability": "self._parse_arch(options.arch)" , "arch": "sm90",
+              "stages": ("ttir", "ttgir", "llir", "ptx", "cubin"), **shared}
+    amd = {"options": "HIPOptions", "backend": "HIPBackend", "capability": "None", "arch": "gfx942",
+           "stages": ("ttir", "ttgir", "llir", "amdgcn", "hsaco"), **shared}
+    compiler = COMPILER.replace("if {capability} is None", "if {is_hip}")
+    files = {
+        "__init__.py": INIT.format(version=version),
+        "knobs.py": KNOBS.format(tools=tools, hook=minor >= 6),
+        "backends/__init__.py": "", "backends/nvidia/__init__.py": "", "backends/amd/__init__.py": "",
+        "backends/nvidia/compiler.py": compiler.format(is_hip=False, **nvidia),
+        "backends/amd/compiler.py": compiler.format(is_hip=True, **amd),
+    }
+    for name, text in files.items():
+        path = pathlib.Path(folder, "triton", name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
+TTIR = """module {
+  tt.func public @double(%x: !tt.ptr<f32> {tt.divisibility = 16 : i32}) attributes {noinline = false} {
+    %o = tt.make_range {end = 64 : i32, start = 0 : i32} : tensor<64xi32>
+    %p = tt.splat %x : !tt.ptr<f32> -> tensor<64x!tt.ptr<f32>>
+    %q = tt.addptr %p, %o : tensor<64x!tt.ptr<f32>>, tensor<64xi32>
+    %v = tt.load %q : tensor<64x!tt.ptr<f32>>
+    %w = arith.addf %v, %v : tensor<64xf32>
+    tt.store %q, %w : tensor<64x!tt.ptr<f32>>
+    tt.return
+  }
+}
+"""
+
+# A tritonc: what it was asked goes to a file, and what it makes says what of.
+PROGRAM = """#!{python}
+import json, os, pathlib, sys, time
+if sys.argv[1:] == ["version"]:
+    print("tritonc {version}, Triton 3.6, go1.26 linux/amd64"); sys.exit()
+if sys.argv[1:] == ["backends"]:
+    print("nvidia 0.1.0\\t/x\\n  cuda:80  warp size 32\\n  cuda:90  warp size 32"); sys.exit()
+flags, source = sys.argv[1:-1], pathlib.Path(sys.argv[-1])
+with open(os.environ["FAKE_LOG"], "a") as log:
+    beside = source.with_suffix(".json")
+    print(json.dumps([flags, source.name, source.read_text(), os.environ.get("TRITONC_PTXAS"),
+                      json.loads(beside.read_text()) if beside.exists() else None]), file=log)
+text = source.read_text()
+if "slow" in text:
+    time.sleep(0.05)
+if "bad" in text:
+    sys.exit("kernel.ttir:1:1: error: no\\n  help: none")
+out = pathlib.Path(flags[flags.index("-o") + 1])
+for ending in flags[flags.index("--emit") + 1].split(","):
+    made = f"our {{ending}} of {{text}}"
+    if ending == "ptx":
+        made += "\\n.entry k(\\n\\t.param .u64 k_param_0,\\n\\t.param .u64 k_param_1,\\n\\t.param .u64 k_param_2\\n)\\n{{ k_param_0 }}"
+    if ending == "json":
+        name = text.partition("@")[2].partition("(")[0] or "k"
+        made = json.dumps({{"name": name, "num_warps": 8, "num_ctas": 2 if "--option num_ctas=2" in " ".join(flags) else 1,
+                           "shared": 512, "tensordesc_meta": [], "hash": "ours",
+                           "tmem_size": 0, "global_scratch_size": 0, "global_scratch_align": 1,
+                           "profile_scratch_size": 0, "profile_scratch_align": 1}})
+    (out / f"k.{{ending}}").write_text(made)
+"""
+
+
+def write_program(path, version="v1.0.0"):
+    """Makes an executable stand-in for tritonc."""
+    import sys
+    path = pathlib.Path(path)
+    path.write_text(PROGRAM.format(python=sys.executable, version=version))
+    path.chmod(0o755)
+    return path

@@ -1,0 +1,73 @@
+"""Finds the program tritonc, and says what it is."""
+
+import dataclasses
+import hashlib
+import json
+import os
+import pathlib
+import platform
+import shutil
+
+from .compiler import Compiler
+from .errors import Failed, Unsupported
+
+PACKAGE = pathlib.Path(__file__).resolve().parent
+CHECKOUT = PACKAGE.parents[2] if (PACKAGE.parents[2] / "go.mod").exists() else None
+
+
+@dataclasses.dataclass(frozen=True)
+class Program:
+    path: str
+    version: str
+    identity: str  # changes with whatever could change a cubin; part of Triton's cache keys
+    targets: tuple  # cuda:80, …
+
+
+def build():
+    """What the wheel was made of ({} in a checkout)."""
+    path = PACKAGE / "bin" / "build.json"
+    return json.loads(path.read_text()) if path.exists() else {}
+
+
+def find(given=None):
+    """The path of the program: what was given, TRITONC_PROGRAM, the package's own, that of
+    the checkout, or the one in PATH."""
+    named = given or os.environ.get("TRITONC_PROGRAM")
+    if named:
+        if not (os.path.isfile(named) and os.access(named, os.X_OK)):
+            raise Unsupported(f"there is no program {named}; " + (
+                "install() was given it" if given else "TRITONC_PROGRAM names it, and without that the package's own is taken"))
+        return os.path.abspath(named)
+    own = PACKAGE / "bin" / "tritonc"
+    candidates = [own] + ([CHECKOUT / "bin" / "tritonc"] if CHECKOUT else [])
+    for path in candidates:
+        if path.is_file():
+            if not os.access(path, os.X_OK):
+                raise Unsupported(f"{path} cannot be run: it has lost its permissions; install the wheel again, or chmod +x {path.parent}/*")
+            return str(path)
+    in_path = shutil.which("tritonc")
+    if in_path:
+        return os.path.abspath(in_path)
+    here = "make build builds it" if CHECKOUT else f"install a wheel for this system ({platform.system()} {platform.machine()})"
+    raise Unsupported(f"there is no program tritonc ({own}, PATH): {here}, or name one with TRITONC_PROGRAM")
+
+
+def describe(path, flags=(), extra=""):
+    """The Program at a path: runs it twice, and reads it and its backend."""
+    compiler = Compiler(path)
+    try:
+        words = compiler.run("version").replace(",", "").split()
+        targets = tuple(word for word in compiler.run("backends").split() if ":" in word and "/" not in word)
+    except Failed as e:
+        raise Unsupported(f"{path} is not a tritonc that can be run here ({platform.system()} {platform.machine()}): {e}") from None
+    version = words[1] if len(words) > 1 else "?"
+    wanted = build().get("version")
+    if wanted and version != wanted:
+        raise Unsupported(f"{path} is tritonc {version}, and this package is for {wanted}: install the wheel of {version}, "
+                          "or unset TRITONC_PROGRAM to take the package's own")
+    h = hashlib.sha256("\0".join([*flags, extra]).encode())
+    real = pathlib.Path(path).resolve()
+    for file in (real, real.with_name("tritonc.real"), real.with_name("tritonc-backend-nvidia")):
+        if file.is_file():
+            h.update(file.read_bytes())
+    return Program(str(path), version, "tritonc-" + h.hexdigest()[:16], targets)
