@@ -162,6 +162,14 @@ release: ## dist/ with an archive for each platform, SHA256SUMS; VERSION=v1.2.3 
 release-check: ## make this system's archive twice, compare the bytes, and try it and go install
 	@$(GO) run ./internal/release -check
 
+# The Python package of integrations/triton, for Linux. WHEEL_ARCH=arm64 crosses.
+WHEEL_ARCH ?= $(shell $(GO) env GOARCH)
+.PHONY: wheel
+wheel: ## dist/tritonc-….whl, tritonc for Triton and torch.compile; PLAT_NAME gives another tag
+	@command -v python3 >/dev/null || { echo "make wheel needs python3 (Debian: apt-get install python3)" >&2; exit 1; }
+	@$(GO) run ./internal/release -version '$(VERSION)' -programs build/wheel/linux_$(WHEEL_ARCH) -platforms linux/$(WHEEL_ARCH)
+	@python3 integrations/triton/wheelbuild.py --programs build/wheel/linux_$(WHEEL_ARCH) -o dist $(if $(PLAT_NAME),--plat-name '$(PLAT_NAME)')
+
 .PHONY: clean
 clean: ## what was built here; the toolchain in the user's cache stays
 	rm -rf bin build dist

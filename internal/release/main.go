@@ -15,16 +15,17 @@ func main() {
 	version := flag.String("version", os.Getenv("VERSION"), "the `VERSION` to stamp (the tag of the commit, or devel and the commit)")
 	platforms := flag.String("platforms", "", "the `GOOS/GOARCH,…` to build for ("+platformNames(all)+")")
 	check := flag.Bool("check", false, "make this system's archive twice, compare, and try it; write nothing")
+	programs := flag.String("programs", "", "a `FOLDER` that gets the programs of the Python package, for the first platform, and no archives")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, *out, *version, *platforms, *check); err != nil {
+	if err := run(ctx, *out, *version, *platforms, *programs, *check); err != nil {
 		fmt.Fprintf(os.Stderr, "release: %v\n", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, out, version, names string, check bool) (err error) {
+func run(ctx context.Context, out, version, names, programs string, check bool) (err error) {
 	work, err := os.MkdirTemp("", "tritonc-release-")
 	if err != nil {
 		return err
@@ -46,6 +47,9 @@ func run(ctx context.Context, out, version, names string, check bool) (err error
 		if chosen, err = parsePlatforms(names); err != nil {
 			return err
 		}
+	}
+	if programs != "" {
+		return r.programs(ctx, programs, chosen[0])
 	}
 	return r.write(ctx, out, chosen)
 }
