@@ -6,7 +6,7 @@
 Triton makes the ttir of a kernel; everything from there to the cubin is tritonc's. A
 kernel that asks for what tritonc does not do (Gluon, instrumentation, a GPU that it has
 no backend for) raises Refused, one that it cannot compile Failed; with fallback Triton
-compiles either, which is told once a kernel.
+compiles either, which is told once per kernel.
 """
 
 import os
