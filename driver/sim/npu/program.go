@@ -161,7 +161,7 @@ func (p *Program) Params() int { return len(p.params) - p.Core.trailing() }
 const (
 	maxFile  = 64 << 20
 	maxRegs  = 1 << 20
-	maxRank  = 8
+	maxRank  = 32
 	maxSpace = 1 << 24
 	maxWork  = 1 << 30
 	maxParam = 1024

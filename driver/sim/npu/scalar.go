@@ -127,6 +127,26 @@ func floorDiv(a, b int64) int64 {
 	return q
 }
 
+// extreme is math.Min or math.Max, which take an infinity for the result where the other
+// operand is NaN, with NaN there.
+func extreme(of func(x, y float64) float64) func(x, y float64) float64 {
+	return func(x, y float64) float64 {
+		if math.IsNaN(x) || math.IsNaN(y) {
+			return math.NaN()
+		}
+		return of(x, y)
+	}
+}
+
+// log2 is math.Log2, of which little is left near 1, where it adds an exponent to the
+// logarithm of a number near 1/2.
+func log2(x float64) float64 {
+	if x > 0.5 && x < 2 {
+		return math.Log1p(x-1) / math.Ln2
+	}
+	return math.Log2(x)
+}
+
 // scalarOps are the operations by name.
 var scalarOps = map[string]scalarOp{
 	"arith.addi":        unsignedOp(func(a, b uint64) uint64 { return a + b }),
@@ -159,8 +179,8 @@ var scalarOps = map[string]scalarOp{
 	"arith.divf":     real(2, func(a, b float64) float64 { return a / b }),
 	"arith.remf":     real(2, math.Mod),
 	"arith.negf":     realOfOne(func(a float64) float64 { return -a }),
-	"arith.maximumf": real(2, math.Max),
-	"arith.minimumf": real(2, math.Min),
+	"arith.maximumf": real(2, extreme(math.Max)),
+	"arith.minimumf": real(2, extreme(math.Min)),
 	"arith.maxnumf":  real(2, number(math.Max)),
 	"arith.minnumf":  real(2, number(math.Min)),
 
@@ -186,7 +206,7 @@ var scalarOps = map[string]scalarOp{
 	"math.exp2":      realOfOne(math.Exp2),
 	"math.expm1":     realOfOne(math.Expm1),
 	"math.log":       realOfOne(math.Log),
-	"math.log2":      realOfOne(math.Log2),
+	"math.log2":      realOfOne(log2),
 	"math.log10":     realOfOne(math.Log10),
 	"math.log1p":     realOfOne(math.Log1p),
 	"math.sin":       realOfOne(math.Sin),
