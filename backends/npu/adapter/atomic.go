@@ -36,14 +36,23 @@ var combiners = map[int64]*ir.OpDef{
 func (c *converter) atomicRMW(op *ir.Operation) {
 	v := tt.AsAtomicRMW(op)
 	kind := v.AtomicRmwOp()
+	word, combiner := atomicKinds[kind], combiners[kind]
+	if ir.IsFloat(ir.ElemOf(v.Val().Type())) {
+		switch kind { // of a descriptor's reduction, which gives the operand that is a number
+		case tt.RMWMax:
+			word, combiner = "maxnumf", arith.MaxNumF
+		case tt.RMWMin:
+			word, combiner = "minnumf", arith.MinNumF
+		}
+	}
 	at := &access{op: op, ptr: v.Ptr(), mask: v.Mask(), result: op.OneResult().Type(), used: op.HasUses()}
 	change := func(memory *ir.Value, at []*ir.Value, element func(*ir.Value) *ir.Value) *ir.Value {
 		val := element(c.value(v.Val()))
 		stored := linalg.MemRefOf(c.Context(), memory.Type()).Elem
 		if kind == tt.RMWXor || kind != tt.RMWExch && stored != val.Type() {
-			return c.change(op, memory, at, val.Type(), func(old *ir.Value) *ir.Value { return arith.Binary(c.Builder, combiners[kind], old, val) })
+			return c.change(op, memory, at, val.Type(), func(old *ir.Value) *ir.Value { return arith.Binary(c.Builder, combiner, old, val) })
 		}
-		return c.as(c.rmw(atomicKinds[kind], c.as(val, stored), memory, at), val.Type())
+		return c.as(c.rmw(word, c.as(val, stored), memory, at), val.Type())
 	}
 	if pair := c.pairs[op]; pair != nil {
 		if op == pair.first {

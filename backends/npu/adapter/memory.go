@@ -280,12 +280,15 @@ func (c *converter) load(op *ir.Operation) {
 	buffer := c.Op(linalg.Alloc, nil, (&linalg.MemRef{Shape: t.Shape, Elem: elem}).Type(c.Context())).OneResult()
 	p := c.part(m, t.Shape)
 	if p != nil {
-		if v.Other() != nil {
-			if s := c.scalarOf(v.Other()); s != nil {
-				linalg.NewFill(c.Builder, c.as(s, elem), buffer)
-			} else {
-				linalg.NewMaterialize(c.Builder, c.as(c.value(v.Other()), elem), buffer)
+		switch {
+		case v.Other() == nil:
+			if observed(op.OneResult(), v.Mask(), make(map[*ir.Value]bool)) {
+				linalg.NewFill(c.Builder, c.zero(elem), buffer)
 			}
+		case c.scalarOf(v.Other()) != nil:
+			linalg.NewFill(c.Builder, c.as(c.scalarOf(v.Other()), elem), buffer)
+		default:
+			linalg.NewMaterialize(c.Builder, c.as(c.value(v.Other()), elem), buffer)
 		}
 	}
 	c.pieces(f, p, t.Shape, func(src *ir.Value, p *part) {
@@ -300,6 +303,36 @@ func (c *converter) load(op *ir.Operation) {
 		Attrs: []ir.NamedAttr{{Name: "restrict", Attr: c.Context().Unit()}, {Name: "writable", Attr: c.Context().Unit()}},
 	})
 	c.set(op, c.as(loaded.OneResult(), t.Elem))
+}
+
+// observed reports whether anything may depend on the elements of a tensor outside of a mask.
+// What is computed of them element by element and stored under the same mask does not. Others
+// are 0 where a load has no other, as kernels of GPUs expect and triton-ascend pads.
+func observed(v, mask *ir.Value, seen map[*ir.Value]bool) bool {
+	if seen[v] {
+		return false
+	}
+	seen[v] = true
+	for user := range v.Users() {
+		dialect := user.Def().Dialect()
+		switch {
+		case user.Is(tt.Store):
+			s := tt.AsStore(user)
+			if s.Mask() != mask || s.Ptr() == v || s.Mask() == v {
+				return true
+			}
+		case dialect == "arith" || dialect == "math" || user.Is(tt.FpToFp) || user.Is(tt.Bitcast) || user.Is(tt.PreciseSqrt) ||
+			user.Is(tt.PreciseDivf) || user.Is(tt.Clampf) || user.Is(tt.ExternElementwise):
+			for _, r := range user.Results() {
+				if observed(r, mask, seen) {
+					return true
+				}
+			}
+		default:
+			return true
+		}
+	}
+	return false
 }
 
 // stored is the type of the elements of a root.

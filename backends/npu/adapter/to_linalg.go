@@ -1,6 +1,7 @@
 package adapter
 
 import (
+	gomath "math"
 	"slices"
 
 	"github.com/tritonc/tritonc/core/diag"
@@ -304,17 +305,33 @@ func (c *converter) elementwise(op *ir.Operation) {
 	}
 }
 
-// convertFloat converts between floating point formats.
+// convertFloat converts between floating point formats. What is too large for one of 8 bits
+// becomes its greatest number, as it does on GPUs; arith.truncf makes it infinite or NaN.
 func (c *converter) convertFloat(x *ir.Value, t ir.Type) *ir.Value {
 	from, to := ir.BitWidth(ir.ElemOf(x.Type())), ir.BitWidth(ir.ElemOf(t))
 	if from == to {
 		x = arith.Cast(c.Builder, arith.ExtF, x, c.Context().WithElem(t, c.Context().F32()))
 		from = ir.BitWidth(c.Context().F32())
 	}
+	if to == 8 && from > to {
+		x = c.saturated(x, ir.ElemOf(t).(*ir.FloatType))
+	}
 	if from < to {
 		return arith.Cast(c.Builder, arith.ExtF, x, t)
 	}
 	return arith.Cast(c.Builder, arith.TruncF, x, t)
+}
+
+// saturated is x within the finite numbers of a type; a NaN stays one.
+func (c *converter) saturated(x *ir.Value, t *ir.FloatType) *ir.Value {
+	most := 0.0
+	for bits := range uint64(1 << 7) {
+		if v := ir.BitsToFloat(t.Kind, bits); !gomath.IsInf(v, 0) && !gomath.IsNaN(v) {
+			most = max(most, v)
+		}
+	}
+	x = arith.Binary(c.Builder, arith.MinimumF, x, arith.Float(c.Builder, x.Type(), most))
+	return arith.Binary(c.Builder, arith.MaximumF, x, arith.Float(c.Builder, x.Type(), -most))
 }
 
 // towardZero is what x converted to near, the nearest, is rounded toward zero: where that is
