@@ -1,6 +1,7 @@
 package npuir
 
 import (
+	"github.com/tritonc/tritonc/backends/npu/chip"
 	"github.com/tritonc/tritonc/core/dialect/linalg"
 	"github.com/tritonc/tritonc/core/ir"
 )
@@ -15,12 +16,22 @@ type access struct {
 }
 
 // conflicts reports whether the order of two accesses matters. Arguments of a kernel are
-// taken for different memory.
+// taken for different memory, and a core accesses its own memories in blocks of 32 bytes.
 func (a access) conflicts(b access) bool {
 	if !a.write && !b.write || a.base != b.base {
 		return false
 	}
+	if a.base == nil && a.space != Global {
+		a, b = a.blocks(), b.blocks()
+	}
 	return a.base != nil || a.space == b.space && a.lo < b.hi && b.lo < a.hi
+}
+
+// blocks is an access to all of the blocks of which it accesses a part.
+func (a access) blocks() access {
+	const size = chip.AlignUB
+	a.lo, a.hi = a.lo/size*size, (a.hi+size-1)/size*size
+	return a
 }
 
 // accessesOf are those of an operation and of all in its regions, if buffers have their

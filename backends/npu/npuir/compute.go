@@ -63,7 +63,8 @@ func (l *lowering) halves(op *ir.Operation) (low, high *ir.Value) {
 	return nil, nil
 }
 
-// product lowers an operation with two halves: it multiplies numbers of twice the width.
+// product lowers an operation with two halves: it multiplies numbers of twice the width, or
+// of 64 bits, which have none, by halves.
 func (l *lowering) product(op *ir.Operation, inputs []operand, shape []int64) {
 	low, high := l.halves(op)
 	extend, shift := arith.ExtUI, arith.ShRUI
@@ -73,7 +74,9 @@ func (l *lowering) product(op *ir.Operation, inputs []operand, shape []int64) {
 	narrow := ir.ElemOf(low.Type())
 	width := ir.BitWidth(narrow)
 	if width > 32 {
-		l.refuse(op, "%s of numbers of %d bits has no instruction of an NPU", op.Name(), width)
+		l.values[low] = l.apply(arith.MulI, inputs, shape, narrow)
+		l.values[high] = l.highProduct(inputs[0], inputs[1], op.Is(arith.MulSIExtended), shape, narrow)
+		return
 	}
 	wide := l.Context().Int(2 * width)
 	factors := make([]operand, len(inputs))
@@ -85,4 +88,30 @@ func (l *lowering) product(op *ir.Operation, inputs []operand, shape []int64) {
 	upper := l.apply(shift, []operand{whole, by}, shape, wide)
 	l.values[low] = l.apply(arith.TruncI, []operand{whole}, shape, narrow)
 	l.values[high] = l.apply(arith.TruncI, []operand{upper}, shape, narrow)
+}
+
+// highProduct is the upper half of a product of integers: of those of their halves, of which
+// the sum of what is carried takes no more than two bits more.
+func (l *lowering) highProduct(x, y operand, signed bool, shape []int64, t ir.Type) operand {
+	width := int64(ir.BitWidth(t))
+	number := func(n int64) operand { return operand{scalar: arith.Int(l.Builder, t, n)} }
+	do := func(def *ir.OpDef, x, y operand) operand { return l.apply(def, []operand{x, y}, shape, t) }
+	half, ones := number(width/2), number(1<<(width/2)-1)
+	low := func(x operand) operand { return do(arith.AndI, x, ones) }
+	high := func(x operand) operand { return do(arith.ShRUI, x, half) }
+	xl, xh, yl, yh := low(x), high(x), low(y), high(y)
+	lh, hl := do(arith.MulI, xl, yh), do(arith.MulI, xh, yl)
+	carried := do(arith.AddI, high(do(arith.MulI, xl, yl)), do(arith.AddI, low(lh), low(hl)))
+	sum := do(arith.AddI, do(arith.MulI, xh, yh), do(arith.AddI, high(lh), high(hl)))
+	sum = do(arith.AddI, sum, high(carried))
+	if !signed {
+		return sum
+	}
+	// A negative factor is 1<<width less than its bits say.
+	less := func(sign, by operand) {
+		sum = do(arith.SubI, sum, do(arith.AndI, do(arith.ShRSI, sign, number(width-1)), by))
+	}
+	less(x, y)
+	less(y, x)
+	return sum
 }

@@ -76,6 +76,7 @@ func (l *lowering) loop(op *ir.Operation) {
 			t := scf.IterArg(op, i).Type()
 			buffers[i].base.Def().Erase()
 			buffers[i] = l.alloc(L0C, ir.ShapeOf(t), ir.ElemOf(t))
+			l.residents = append(l.residents, resident{op, op.Result(i), sizeL0C(t)})
 		}
 	}
 	l.assign(op, scf.Inits(op), buffers)

@@ -39,6 +39,8 @@ type lowering struct {
 	dead   []*ir.Operation    // operations on tensors, in their order
 	// replaced are the loops among them that instructions stand for as a whole.
 	replaced map[*ir.Operation]bool
+	// residents are the matrices that were given buffers in l0c as a whole.
+	residents []resident
 }
 
 // refusal is what a lowering stops with where an operation has no instruction.

@@ -112,7 +112,23 @@ func (l *lowering) accumulates(loop *ir.Operation, i int) bool {
 	end := loop.Body().Terminator()
 	o := l.values[init]
 	return result.HasOneUse() && result.OnlyUser() == end && end.Operand(i) == result &&
-		o.view == nil && o.scalar != nil && arith.IsZero(o.scalar) && l.fitsL0C(arg.Type()) && ir.ElemOf(arg.Type()) == l.sums(user)
+		o.view == nil && o.scalar != nil && arith.IsZero(o.scalar) && l.fitsL0C(loop, arg.Type(), l.others(loop, user)) && ir.ElemOf(arg.Type()) == l.sums(user)
+}
+
+// tileL0C is the least part of l0c that is left for the tiles of matmuls beside the matrices
+// that stay there: a quarter.
+func (l *lowering) tileL0C() int64 { return int64(l.run.Int(string(L0C))) / 4 }
+
+// others is how much of l0c the matmuls of a loop need that are not one of its own.
+func (l *lowering) others(loop, own *ir.Operation) int64 {
+	n := int64(0)
+	ir.Walk(loop, func(op *ir.Operation) ir.WalkResult {
+		if op != own && (op.Is(linalg.Matmul) || op.Is(linalg.BatchMatmul)) {
+			n = l.tileL0C()
+		}
+		return ir.Advance
+	})
+	return n
 }
 
 // factors are the matrices that a matmul multiplies, and the one that it adds to.
@@ -133,12 +149,58 @@ func (l *lowering) sums(op *ir.Operation) ir.Type {
 	return l.Context().I32()
 }
 
-func (l *lowering) fitsL0C(t ir.Type) bool {
+// resident is a matrix that stays in l0c from an operation on until the last of the users
+// of its result.
+type resident struct {
+	by   *ir.Operation
+	v    *ir.Value
+	size int64
+}
+
+// sizeL0C is how many bytes a matrix takes there.
+func sizeL0C(t ir.Type) int64 {
 	n := int64(4)
 	for _, d := range ir.ShapeOf(t) {
 		n *= d
 	}
-	return n <= int64(l.run.Int(string(L0C)))
+	return n
+}
+
+// leftL0C is how much of l0c is not taken, at an operation, by matrices that stay there.
+func (l *lowering) leftL0C(at *ir.Operation) int64 {
+	left := int64(l.run.Int(string(L0C)))
+	for _, r := range l.residents {
+		if r.by.IsAncestorOf(at) || usedAfter(r.v, at) {
+			left -= r.size
+		}
+	}
+	return left
+}
+
+// usedAfter reports whether a tensor, or a part of it, may have users at an operation or
+// after it.
+func usedAfter(v *ir.Value, at *ir.Operation) bool {
+	for user := range v.Users() {
+		if user.Is(linalg.ExtractSlice) || user.Is(arith.TruncF) {
+			if usedAfter(user.OneResult(), at) {
+				return true
+			}
+			continue
+		}
+		outer := at
+		for outer != nil && outer.Block() != user.Block() {
+			outer = outer.Parent()
+		}
+		if outer == nil || !user.IsBeforeInBlock(outer) {
+			return true
+		}
+	}
+	return false
+}
+
+// fitsL0C reports whether l0c can hold a matrix from an operation on, and so many bytes more.
+func (l *lowering) fitsL0C(at *ir.Operation, t ir.Type, more int64) bool {
+	return sizeL0C(t)+more <= l.leftL0C(at)
 }
 
 // workspace makes memory of the core's own in global memory.
@@ -198,14 +260,15 @@ func (l *lowering) matmul(op *ir.Operation) {
 		return
 	}
 	zero := init.scalar != nil && arith.IsZero(init.scalar)
-	if len(shape) == 2 && zero && storedOnly(op.OneResult()) && l.fitsL0C(out.Type()) {
+	if len(shape) == 2 && zero && storedOnly(op.OneResult()) && l.fitsL0C(op, out.Type(), 0) {
+		l.residents = append(l.residents, resident{op, op.OneResult(), sizeL0C(out.Type())})
 		c := l.alloc(L0C, shape, sums)
 		l.tiles(a, b, c, true)
 		l.values[op.OneResult()] = operand{view: c}
 		return
 	}
 	w := l.workspace(shape, elem)
-	l.products(a, b, w, sums)
+	l.products(a, b, w, sums, max(l.leftL0C(op), l.tileL0C()))
 	made := l.alloc(UB, shape, elem)
 	l.copy(w, made)
 	result := operand{view: made}
@@ -229,20 +292,20 @@ func (l *lowering) fromL0C(v *view) *view {
 }
 
 // products writes the dot of matrices, or of lists of them, to global memory, by
-// tiles that l0c holds.
-func (l *lowering) products(a, b, to *view, sums ir.Type) {
+// tiles of so many bytes of l0c.
+func (l *lowering) products(a, b, to *view, sums ir.Type, limit int64) {
 	if len(to.shape) == 3 {
 		for i := range to.shape[0] {
 			matrix := func(v *view) *view {
 				return l.reshaped(l.part(v, linalg.Nums(i, 0, 0), []int64{1, v.shape[1], v.shape[2]}), v.shape[1:])
 			}
-			l.products(matrix(a), matrix(b), matrix(to), sums)
+			l.products(matrix(a), matrix(b), matrix(to), sums, limit)
 		}
 		return
 	}
 	m, n, k := to.shape[0], to.shape[1], a.shape[1]
 	tm, tn := m, n
-	for limit := int64(l.run.Int(string(L0C))); tm*tn*4 > limit; {
+	for tm*tn*4 > limit {
 		if tm >= tn {
 			tm = (tm + 1) / 2
 		} else {

@@ -173,11 +173,12 @@ func place(r *pass.Run, space Space, all []*buffer) error {
 	if space != Global {
 		size = r.Int(string(space))
 	}
-	var placed []*buffer
+	var placed []*buffer // those that are alive with b or with later ones
 	for _, b := range all {
 		if b.space != space {
 			continue
 		}
+		placed = slices.DeleteFunc(placed, func(other *buffer) bool { return other.last < b.first })
 		var candidates []int
 		for _, in := range b.inputs {
 			candidates = append(candidates, in.offset)

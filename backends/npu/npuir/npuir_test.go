@@ -87,7 +87,6 @@ func TestNoInstruction(t *testing.T) {
 	for _, tt := range []struct{ args, body, want string }{
 		{"%x: tensor<4xf32>", "%y = arith.addf %x, %x : tensor<4xf32>", "a tensor of any content has no buffer"},
 		{"%x: f64", "%e = tensor.empty() : tensor<4x4xf64>\n%a = linalg.fill ins(%x : f64) outs(%e : tensor<4x4xf64>) -> tensor<4x4xf64>\n%y = linalg.matmul ins(%a, %a : tensor<4x4xf64>, tensor<4x4xf64>) outs(%a : tensor<4x4xf64>) -> tensor<4x4xf64>", "does not multiply matrices of f64"},
-		{"%x: i64", "%e = tensor.empty() : tensor<4xi64>\n%a = linalg.fill ins(%x : i64) outs(%e : tensor<4xi64>) -> tensor<4xi64>\n%y, %z = arith.mului_extended %a, %a : tensor<4xi64>", "of 64 bits has no instruction"},
 	} {
 		f, err := text.ParseFile(newContext(), "k", []byte("module {\nfunc.func @k("+tt.args+") {\n"+tt.body+"\nfunc.return\n}\n}"))
 		if err != nil {
