@@ -31,6 +31,8 @@ type inProcess struct {
 
 	mu   sync.Mutex
 	made map[string]sdk.RunStagesResponse
+	// gpu reports that kernels pass the stage ttgir.
+	gpu bool
 }
 
 // maxMade bounds what is remembered: there are suites of many kernels.
@@ -126,9 +128,13 @@ func (b *inProcess) ParseOptions(ctx context.Context, req sdk.ParseOptionsReques
 
 // AddStages implements core.Backend.
 func (b *inProcess) AddStages(ctx context.Context, req sdk.AddStagesRequest) (wire.AddStagesResponse, error) {
-	return stored(b, "AddStages", &req, &req.Settings, func() (wire.AddStagesResponse, error) {
+	resp, err := stored(b, "AddStages", &req, &req.Settings, func() (wire.AddStagesResponse, error) {
 		return b.Backend.AddStages(ctx, req)
 	})
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.gpu = slices.ContainsFunc(resp.Stages, func(s sdk.Stage) bool { return s.Name == "ttgir" })
+	return resp, err
 }
 
 // stored is a call whose answer the store may know. The request goes there
@@ -157,11 +163,12 @@ func (b *inProcess) RunStages(ctx context.Context, req sdk.RunStagesRequest) (sd
 	key := string(text)
 	b.mu.Lock()
 	resp, known := b.made[key]
+	gpu := b.gpu
 	b.mu.Unlock()
 	if known {
 		return resp, nil
 	}
-	if req.First == "ttir" || req.First == "ttgir" {
+	if gpu && (req.First == "ttir" || req.First == "ttgir") {
 		req.Want = append(slices.Clone(req.Want), "ttgir")
 	}
 	if resp, err = b.runStages(ctx, req); err != nil {

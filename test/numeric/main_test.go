@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/tritonc/tritonc/backends/amd"
+	"github.com/tritonc/tritonc/backends/npu"
 	"github.com/tritonc/tritonc/internal/gpu64"
 	"github.com/tritonc/tritonc/internal/kerneltest"
 )
@@ -15,7 +16,7 @@ import (
 //
 // TRITONC_TARGET=hip:gfx942 has all kernels compiled to assembly of AMD's GPUs and
 // executed there, and TRITONC_TARGET=gpu64:gfx942 has them compiled for 64 lanes per warp
-// and executed as LLVM IR.
+// and executed as LLVM IR. TRITONC_TARGET=npu:ascend910b3 has them run on the simulated NPU.
 func TestMain(m *testing.M) {
 	switch target := os.Getenv(kerneltest.TargetEnv); {
 	case strings.HasPrefix(target, "gpu64:"):
@@ -24,6 +25,9 @@ func TestMain(m *testing.M) {
 		kerneltest.Everywhere(target)
 	case strings.HasPrefix(target, "hip:"):
 		kerneltest.AddBackend(amd.New(), nil)
+		kerneltest.Everywhere(target)
+	case strings.HasPrefix(target, "npu:"):
+		kerneltest.AddBackend(npu.New(), nil)
 		kerneltest.Everywhere(target)
 	}
 	os.Exit(kerneltest.CheckForms(m.Run(), "TestHints", "TestAtomicOrders"))
@@ -38,10 +42,13 @@ func onCUDA() bool {
 // onAMD reports whether they are compiled for AMD's.
 func onAMD() bool { return strings.HasPrefix(os.Getenv(kerneltest.TargetEnv), "hip:") }
 
+// onNPU reports whether they are compiled for NPUs.
+func onNPU() bool { return strings.HasPrefix(os.Getenv(kerneltest.TargetEnv), "npu:") }
+
 // portable are those of a program's options that targets of all vendors have: for AMD's
-// none, as they are about NVIDIA's instructions and passes.
+// and NPUs none, as they are about NVIDIA's instructions and passes.
 func portable(o kerneltest.Options) kerneltest.Options {
-	if onAMD() {
+	if onAMD() || onNPU() {
 		return nil
 	}
 	return o

@@ -470,6 +470,9 @@ func (s *shaper) step() {
 		narrow, result := "i8", "i32"
 		if t.Float() {
 			narrow, result = []string{"fp16", "bf16", "fp64", "fp32"}[s.r.IntN(4)], "fp32"
+			if narrow == "fp64" && onNPU() {
+				narrow = "fp32" // an NPU has no dots of f64
+			}
 			if narrow == "fp64" {
 				result = narrow
 			}
