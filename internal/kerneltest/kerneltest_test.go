@@ -92,7 +92,7 @@ func TestMistakes(t *testing.T) {
 		{"no grid", add, Grid(0), []any{x, x, x, 16, 16}, "grid dimension x is 0"},
 		{"great grid", add, Grid(1, 70000), []any{x, x, x, 16, 16}, "grid dimension y is 70000: it must be from 1 to 65535"},
 		{"option", add.With(Options{"num_warps": 3}), Grid(1), []any{x, x, x, 16, 16}, "num_warps"},
-		{"target", add.On("npu:chip"), Grid(1), []any{x, x, x, 16, 16}, "no simulated device executes code for npu:chip"},
+		{"target", add.On("dsp:chip"), Grid(1), []any{x, x, x, 16, 16}, "no simulated device executes code for dsp:chip"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := tt.kernel.TryRun(t, tt.grid, tt.args...)
