@@ -1,6 +1,8 @@
 package npu
 
 import (
+	"fmt"
+
 	"github.com/tritonc/tritonc/backends/npu/adapter"
 	"github.com/tritonc/tritonc/backends/npu/chip"
 	"github.com/tritonc/tritonc/backends/npu/npuir"
@@ -19,6 +21,7 @@ const (
 	stageTTAdapter = "ttadapter"
 	stageNPUIR     = "npuir"
 	stageNPUSim    = "npusim"
+	stageNPUBin    = "npubin"
 )
 
 // New makes the backend. It reads nothing yet.
@@ -27,6 +30,7 @@ func New() *backend.Backend {
 		Facts:   describe(),
 		Passes:  passes(),
 		Modules: modules(),
+		Tools:   []*backend.ToolKind{compilerKind},
 		Dialects: []backend.Dialect{
 			{Name: npuir.Name, Declaration: npuir.Declaration(), Make: func() *ir.Dialect { return npuir.Dialect }},
 		},
@@ -61,16 +65,17 @@ func New() *backend.Backend {
 // describe answers Describe.
 func describe() sdk.Facts {
 	f := sdk.Facts{
-		Name:    "npu",
-		Version: backend.Version(),
-		Options: optionSpecs,
+		Name:     "npu",
+		Version:  backend.Version(),
+		Options:  optionSpecs,
+		Settings: settings,
 		// A tensor is a buffer and a loop, not a number of registers for each thread.
 		Capabilities: []string{sdk.CapAnyBlockSizes},
 		Specialization: sdk.Specialization{
 			IntDivisor: 16, PointerDivisor: 16, IntOneIsConstexpr: true,
 			Attributes: []sdk.ArgAttribute{{Key: "D", Name: "tt.divisibility", Value: 16}},
 		},
-		BinaryEnding: stageNPUSim,
+		BinaryEnding: stageNPUBin,
 	}
 	for _, c := range chip.All() {
 		f.Targets = append(f.Targets, targetFacts(c.Target(), int64(c.UB), "Ascend, cores "+c.Arch))
@@ -122,10 +127,11 @@ func plan(c *chip.Chip, o options) *backend.Plan {
 			{Name: stageTTIR, Doc: "Triton IR, inlined and simplified", Needs: facts.TTIR, Passes: ttirRows()},
 			{
 				Name: stageTTAdapter, Doc: "MLIR: memory copied in blocks, computations on tensors (linalg)",
-				Needs: facts.SimpleTTIR, Passes: adapterRows(), MLIR: o.MLIR, Run: func(c *backend.Compilation) error {
+				Needs: facts.SimpleTTIR, Passes: adapterRows(), MLIR: o.MLIR, Run: func(k *backend.Compilation) error {
+					warnOfArch(k, c)
 					one := 1 // as triton-ascend says: UB is not a launch's to give
-					c.Meta.Shared = &one
-					return c.RunPasses(adapterRows(), c.Plan.Facts)
+					k.Meta.Shared = &one
+					return k.RunPasses(adapterRows(), k.Plan.Facts)
 				},
 			},
 			{
@@ -139,6 +145,11 @@ func plan(c *chip.Chip, o options) *backend.Plan {
 					return makeNPUSim(k, c)
 				},
 			},
+			{
+				Name: stageNPUBin, From: stageTTAdapter, Binary: true, Doc: "machine code, by the vendor's " + compilerName, Run: func(k *backend.Compilation) error {
+					return makeNPUBin(k, c)
+				},
+			},
 		},
 		Facts:    pass.Facts{},
 		Device:   device(c),
@@ -148,6 +159,18 @@ func plan(c *chip.Chip, o options) *backend.Plan {
 		p.IROverride = *o.IROverride
 	}
 	return p
+}
+
+// warnOfArch tells of another chip that the environment of triton-ascend names.
+func warnOfArch(k *backend.Compilation, c *chip.Chip) {
+	named := k.Request.Settings[settingArch.Name]
+	if other := chip.Of(named); named == "" || other != nil && other.Name == c.Name {
+		return
+	}
+	k.Warn(sdk.Diagnostic{
+		Severity: sdk.Warning, Message: fmt.Sprintf("%s is %s; the kernel is compiled for %s", settingArch.Env[0], named, c.Target()),
+		Help: "--target chooses the chip",
+	})
 }
 
 // canonicalize has no patterns but core's own.

@@ -19,8 +19,8 @@ var (
 )
 
 // optionSpecs are those of triton-ascend's NPUOptions that say what a kernel is compiled
-// to, and ir_override. The others are flags of the vendor's compiler.
-var optionSpecs = []sdk.OptionSpec{
+// to, ir_override, and the flags of the vendor's compiler.
+var optionSpecs = append([]sdk.OptionSpec{
 	{Name: "num_warps", Type: sdk.Int, Default: "32", Doc: "warps, of which an NPU has none; no effect"},
 	{Name: "warp_size", Type: sdk.Int, Default: "32", Doc: "threads of a warp, of which an NPU has none; always 32"},
 	{Name: "num_stages", Type: sdk.Int, Default: "1", Doc: "stages of software pipelining, which multibuffer does here; no effect"},
@@ -37,7 +37,7 @@ var optionSpecs = []sdk.OptionSpec{
 	{Name: "max_num_imprecise_acc_default", Type: sdk.Int, Default: "0", Doc: "how many products an fp8 dot may accumulate at low precision; no effect here"},
 	{Name: "mlir", Type: sdk.Int, Default: "22", Doc: "version of MLIR whose syntax the stage ttadapter has: 22, or 19, that of the vendor's compiler"},
 	{Name: "ir_override", Type: sdk.String, Default: "null", Doc: "file (.ttir) that replaces the result of its stage", CallerOnly: true},
-}
+}, vendorSpecs()...)
 
 // options are the values of optionSpecs that stages look at.
 type options struct {

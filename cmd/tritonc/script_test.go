@@ -58,8 +58,9 @@ func TestScript(t *testing.T) {
 		t.Log(missingHIP)
 	}
 	cann, missingCANN := ascendstandin.Library(t)
-	ascendPlugin := ""
+	ascendPlugin, bishengir := "", ""
 	if missingCANN == "" {
+		bishengir, _ = ascendstandin.Compiler(t)
 		ascendPlugin = ascendstandin.Plugin(t, filepath.Join("..", ".."))
 	} else {
 		t.Log(missingCANN)
@@ -88,6 +89,7 @@ func TestScript(t *testing.T) {
 			env.Setenv("HIP_LIBRARY", rocm)
 			env.Setenv("ASCEND_PLUGIN", ascendPlugin)
 			env.Setenv("ASCEND_LIBRARY", cann)
+			env.Setenv("ASCEND_COMPILER", bishengir)
 			return nil
 		},
 		Condition: func(name string) (bool, error) {

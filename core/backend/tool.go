@@ -33,6 +33,9 @@ type ToolKind struct {
 	Name string
 	// Setting is where a user names one, and no other is taken.
 	Setting sdk.SettingSpec
+	// Named is the program that a value of the setting stands for, which may be a folder;
+	// nil: the value itself.
+	Named func(value string) string
 	// Places lists where one may be, first to last, and the folders whose content
 	// decided on that. Last comes the folder that make toolchain fills.
 	Places func(settings map[string]string) (programs, folders []string)
@@ -156,6 +159,9 @@ func (k *ToolKind) find(ctx context.Context, memo *toolMemo, settings map[string
 			if p, err := exec.LookPath(path); err == nil {
 				path = p
 			}
+		}
+		if k.Named != nil {
+			path = k.Named(path)
 		}
 		look(path)
 		t, err := k.identify(ctx, memo, path)
