@@ -11,6 +11,7 @@ import (
 	"github.com/tritonc/tritonc/core/backend"
 	"github.com/tritonc/tritonc/core/backend/llvm"
 	"github.com/tritonc/tritonc/core/ir"
+	"github.com/tritonc/tritonc/core/llir"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
 
@@ -81,6 +82,10 @@ type job struct {
 	arch  arch // of the target
 	early arch // that the stages before ptx compile for: option arch
 	opts  options
+
+	// lowered is the LLVM IR that the stage llir made, and its text.
+	lowered *llir.Module
+	text    []byte
 }
 
 // readRequest reads what each request about a compile has: the target and the

@@ -18,6 +18,13 @@ import (
 const (
 	optionSkipPasses = "skip_passes"
 	optionLLVMPasses = "llvm_passes"
+	optionPTX        = "ptx"
+)
+
+// Values of the option ptx.
+const (
+	ptxLLVM   = "llvm"
+	ptxDirect = "direct"
 )
 
 // instrumentConsan is the value of the option instrumentation_mode that adds the concurrency
@@ -70,6 +77,7 @@ var optionSpecs = []sdk.OptionSpec{
 	{Name: "wgmma", Type: sdk.String, Default: `"auto"`, Doc: "compute dots by wgmma on cuda:90; auto: where it can; never: by mma.sync, as with Triton's DISABLE_MMA_V3", Choices: []string{wgmmaAuto, wgmmaNever}},
 	{Name: optionSkipPasses, Type: sdk.StringList, Default: "[]", Doc: "passes to leave out, by the names that tritonc passes shows"},
 	{Name: optionLLVMPasses, Type: sdk.String, Default: `"auto"`, Doc: "LLVM's optimizer at the end of the stage llir; auto: what the measured table says", Choices: append([]string{"auto"}, llvmChoiceNames...)},
+	{Name: optionPTX, Type: sdk.String, Default: `"llvm"`, Doc: "what writes PTX: llvm is LLVM's llc; direct needs no LLVM and takes LLVM IR of the stage before alone, without libraries", Choices: []string{ptxLLVM, ptxDirect}},
 	{Name: "instrumentation_mode", Type: sdk.String, Default: `""`, Doc: "instrumentation to add; consan: checks that accesses to shared memory wait for one another", Choices: []string{"", instrumentConsan}},
 }
 
@@ -93,6 +101,7 @@ type options struct {
 	WGMMA            string            `json:"wgmma"`
 	SkipPasses       []string          `json:"skip_passes"`
 	LLVMPasses       string            `json:"llvm_passes"`
+	PTX              string            `json:"ptx"`
 	Instrumentation  string            `json:"instrumentation_mode"`
 }
 

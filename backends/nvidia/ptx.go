@@ -1,28 +1,66 @@
 package nvidia
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"strconv"
 	"strings"
 
+	"github.com/tritonc/tritonc/backends/nvidia/ptx"
 	"github.com/tritonc/tritonc/core/backend"
 	"github.com/tritonc/tritonc/core/backend/llvm"
+	"github.com/tritonc/tritonc/core/pass"
+	"github.com/tritonc/tritonc/core/work"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
 
-// makePTX has llc translate the LLVM IR.
+// makePTX translates the LLVM IR: in memory what the stage before made, if the options
+// ask for that, else by llc.
 func (j *job) makePTX(c *backend.Compilation) error {
 	version, err := j.ptxVersion(c)
 	if err != nil {
 		return err
 	}
+	if j.opts.PTX == ptxDirect && j.lowered != nil && bytes.Equal(c.Artifact, j.text) {
+		return j.translate(c, version)
+	}
 	llir := string(c.Artifact)
-	ptx, err := llvm.GenerateCode(c, j.early.target(), j.llcArguments(version, llir), []byte(forLLC(llir)))
+	text, err := llvm.GenerateCode(c, j.early.target(), j.llcArguments(version, llir), []byte(forLLC(llir)))
 	if err != nil {
 		return err
 	}
-	c.Artifact = []byte(withoutDebugTarget(string(ptx)))
+	c.Artifact = []byte(withoutDebugTarget(string(text)))
+	return nil
+}
+
+// translate writes PTX of the module that the lowering built.
+func (j *job) translate(c *backend.Compilation, version int) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			if err = work.Stopped(p); err != nil {
+				return
+			}
+			err = c.Crashed(&pass.Crash{
+				Pass: "translation to PTX", Reason: fmt.Sprint(p), Stack: string(debug.Stack()),
+				Reproducer: fmt.Sprintf("; tritonc --target %s --emit ptx --option ptx=direct\n%s", c.Request.Target, j.text),
+			})
+		}
+	}()
+	text, err := ptx.Translate(j.lowered, ptx.Options{
+		CC: j.arch.cc, SM: j.arch.smName(), Version: version, Fusion: j.opts.EnableFPFusion,
+	})
+	var u *ptx.Unsupported
+	if errors.As(err, &u) {
+		d := sdk.Errorf("kernel %s: %v", c.Meta.Name, u).WithHelp("--option ptx=llvm has LLVM's llc write the PTX")
+		d.File, d.Line, d.Column = c.KernelPlace()
+		return d
+	}
+	if err != nil {
+		return err
+	}
+	c.Artifact = text
 	return nil
 }
 

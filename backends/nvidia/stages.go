@@ -44,7 +44,7 @@ func (j *job) stages() []backend.Stage {
 			Tools: llirTools(j.early, j.opts), Run: j.makeLLIR,
 		},
 		{
-			Name: stagePTX, Doc: "PTX assembly, by LLVM's llc",
+			Name: stagePTX, Doc: j.ptxDoc(),
 			Run: j.makePTX, Describe: describePTX,
 		},
 		{
@@ -52,6 +52,14 @@ func (j *job) stages() []backend.Stage {
 			Run: j.makeCubin,
 		},
 	}
+}
+
+// ptxDoc says what writes PTX.
+func (j *job) ptxDoc() string {
+	if j.opts.PTX == ptxDirect {
+		return "PTX assembly, without LLVM where the LLVM IR is the stage's before"
+	}
+	return "PTX assembly, by LLVM's llc"
 }
 
 func (j *job) makeTTGIR(c *backend.Compilation) error {
@@ -149,6 +157,9 @@ func (j *job) makeLLIR(c *backend.Compilation) error {
 	}
 	passes := llvmChoiceFor(j.opts.LLVMPasses).Passes
 	if passes == "" {
+		if len(res.Externs) == 0 {
+			j.lowered, j.text = res.LLVM, c.Artifact
+		}
 		return nil
 	}
 	return llvm.Optimize(c, passes, "-mcpu="+j.early.smName())

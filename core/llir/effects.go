@@ -106,6 +106,16 @@ func (b *Builder) Alloca(t Type, align int) Value {
 	return b.append(&allocaInst{InstAlloca: ir.InstAlloca{ElemType: t, Align: ir.Align(align), Metadata: b.md}})
 }
 
+// AllocaOf gives what an alloca reserves memory for, and its alignment, 0 for the
+// type's own; ok is false for other instructions.
+func AllocaOf(inst ir.Instruction) (t Type, align int, ok bool) {
+	a, ok := inst.(*allocaInst)
+	if !ok {
+		return nil, 0, false
+	}
+	return a.ElemType, int(a.Align), true
+}
+
 // allocaInst is an alloca whose type is the opaque pointer.
 type allocaInst struct{ ir.InstAlloca }
 
@@ -130,6 +140,9 @@ const (
 	AtomicOpFMin enum.AtomicOp = 128 + iota
 	AtomicOpFMax
 )
+
+// AtomicName is LLVM's word for an operation of atomicrmw.
+func AtomicName(op enum.AtomicOp) string { return atomicName(op) }
 
 func atomicName(op enum.AtomicOp) string {
 	switch op {

@@ -53,6 +53,9 @@ func floatValue(t Type, bits uint64) float64 {
 	return v
 }
 
+// FloatBits is the number v, rounded to nearest, ties to even, in the format of t.
+func FloatBits(t Type, v float64) uint64 { return floatBits(t, v) }
+
 // floatBits rounds v to nearest, ties to even, in the format of t and returns
 // the bits. Overflow gives infinity, a NaN the format's plain quiet NaN.
 func floatBits(t Type, v float64) uint64 {

@@ -28,6 +28,16 @@ func (m *Module) Sweep() {
 	}
 }
 
+// Number gives what functions hold the numbers that the text has, in the order in
+// which it stands there: parameters, blocks and results, from 0 on. Print does so, too.
+func (m *Module) Number() {
+	for _, f := range m.IR.Funcs {
+		if len(f.Blocks) > 0 {
+			number(f)
+		}
+	}
+}
+
 // textSize is about how long the text will be, and seldom less: copying it to a longer
 // buffer costs more than room that is not used. What is long are assembly and the types of
 // its results, which stand in the lines that take them apart.

@@ -1,0 +1,218 @@
+package ptx
+
+// gvnKey identifies a computation.
+type gvnKey struct {
+	op      op
+	class   class
+	typ     typ
+	from    typ
+	cmp     cmp
+	a, b, c int32
+	d       int32
+	imm     int64
+	text    string
+	aux     any
+}
+
+// shareable reports whether equal instructions of this kind compute the same.
+func shareable(v *value) bool {
+	if v.op == opProj {
+		return true // of the same instruction
+	}
+	if v.flags&pure == 0 || len(v.args) > 4 || v.op == opCopy || v.op == opParam {
+		return false
+	}
+	return v.op != opAsm || v.class != none
+}
+
+func keyOf(v *value) gvnKey {
+	k := gvnKey{op: v.op, class: v.class, typ: v.typ, from: v.from, cmp: v.cmp, imm: v.imm, text: v.text, aux: v.aux}
+	for i, p := range [...]*int32{&k.a, &k.b, &k.c, &k.d} {
+		if i < len(v.args) {
+			*p = v.args[i].id
+		}
+	}
+	if opTable[v.op].commutes && k.b < k.a {
+		k.a, k.b = k.b, k.a
+	}
+	return k
+}
+
+// shareValues has what was computed in a dominating block used again.
+func shareValues(f *fn) {
+	f.analyze()
+	children := make([][]*block, len(f.blocks))
+	for _, b := range f.blocks[1:] {
+		children[b.idom.id] = append(children[b.idom.id], b)
+	}
+	by := make(map[*value]*value)
+	table := make(map[gvnKey]*value, 256)
+	resolve := func(a **value) {
+		for {
+			to, ok := by[*a]
+			if !ok {
+				return
+			}
+			*a = to
+		}
+	}
+	var walk func(*block)
+	walk = func(b *block) {
+		var added []gvnKey
+		kept := b.insts[:0]
+		for _, v := range b.insts {
+			for i := range v.args {
+				resolve(&v.args[i])
+			}
+			if s := f.simplify(v); s != nil && s != v {
+				by[v] = s
+				continue
+			}
+			if !shareable(v) {
+				kept = append(kept, v)
+				continue
+			}
+			k := keyOf(v)
+			if x, ok := table[k]; ok {
+				x.flags |= v.flags & contract
+				if v.flags&disjoint == 0 {
+					x.flags &^= disjoint
+				}
+				by[v] = x
+				continue
+			}
+			table[k] = v
+			added = append(added, k)
+			kept = append(kept, v)
+		}
+		b.insts = kept
+		for _, c := range children[b.id] {
+			walk(c)
+		}
+		for _, k := range added {
+			delete(table, k)
+		}
+	}
+	walk(f.blocks[0])
+	f.replaceAll(by)
+}
+
+// namesAll reports whether an instruction with several results names a register for
+// each, even for those that nobody reads.
+func (v *value) namesAll() bool {
+	return v.op != opSplit && v.op != opCall && v.text != "elect.sync"
+}
+
+// sweep drops what nobody uses.
+func sweep(f *fn) {
+	live := make([]bool, f.lastID+1)
+	var work []*value
+	mark := func(a **value) {
+		if v := *a; !live[v.id] {
+			live[v.id] = true
+			work = append(work, v)
+		}
+	}
+	for _, b := range f.blocks {
+		for _, v := range b.insts {
+			if v.flags&(pure|reads) == 0 && v.op != opProj {
+				x := v
+				mark(&x)
+			}
+		}
+		b.term.each(mark)
+	}
+	for len(work) > 0 {
+		v := work[len(work)-1]
+		work = work[:len(work)-1]
+		for i := range v.args {
+			mark(&v.args[i])
+		}
+	}
+	drop := func(l []*value) []*value {
+		kept := l[:0]
+		for _, v := range l {
+			if live[v.id] || v.op == opProj && live[v.args[0].id] && v.args[0].namesAll() {
+				kept = append(kept, v)
+			}
+		}
+		return kept
+	}
+	for _, b := range f.blocks {
+		b.phis, b.insts = drop(b.phis), drop(b.insts)
+	}
+}
+
+// mergeBlocks joins blocks that always follow one another, and drops phis that have
+// one value.
+func mergeBlocks(f *fn) {
+	by := make(map[*value]*value)
+	gone := make(map[*block]bool)
+	for _, b := range f.blocks {
+		if gone[b] {
+			continue
+		}
+		for len(b.term.to) == 1 {
+			s := b.term.to[0]
+			if s == b || len(s.preds) != 1 || s == f.blocks[0] {
+				break
+			}
+			for _, p := range s.phis {
+				by[p] = p.args[0]
+			}
+			for _, v := range s.insts {
+				v.block = b
+			}
+			b.insts = append(b.insts, s.insts...)
+			b.term = s.term
+			for _, to := range s.term.to {
+				for i, p := range to.preds {
+					if p == s {
+						to.preds[i] = b
+					}
+				}
+			}
+			gone[s] = true
+		}
+	}
+	kept := f.blocks[:0]
+	for _, b := range f.blocks {
+		if !gone[b] {
+			b.id = len(kept)
+			kept = append(kept, b)
+		}
+	}
+	f.blocks = kept
+	f.replaceAll(by)
+	f.dropTrivialPhis()
+}
+
+// dropTrivialPhis drops phis that have one value beside themselves.
+func (f *fn) dropTrivialPhis() {
+	for changed := true; changed; {
+		changed = false
+		by := make(map[*value]*value)
+		for _, b := range f.blocks {
+			kept := b.phis[:0]
+			for _, p := range b.phis {
+				var one *value
+				several := false
+				for _, a := range p.args {
+					if a == p || a == one {
+						continue
+					}
+					several = several || one != nil
+					one = a
+				}
+				if several || one == nil {
+					kept = append(kept, p)
+					continue
+				}
+				by[p] = one
+				changed = true
+			}
+			b.phis = kept
+		}
+		f.replaceAll(by)
+	}
+}

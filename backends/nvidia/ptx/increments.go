@@ -1,0 +1,74 @@
+package ptx
+
+// sinkIncrements moves what the next iteration begins with behind the last use of
+// what this one began with, where nobody needs it before: then both have one register.
+func sinkIncrements(f *fn) {
+	f.analyze()
+	for _, b := range f.blocks {
+		for _, phi := range b.phis {
+			for i, n := range phi.args {
+				if n.block == nil || n.flags&pure == 0 || n.rooted() || !dominates(b, b.preds[i]) || n.op == opPhi {
+					continue
+				}
+				sinkBehind(n, phi)
+			}
+		}
+	}
+}
+
+// sinkBehind moves n, of which a phi takes its next value.
+func sinkBehind(n, phi *value) {
+	b := n.block
+	at := -1
+	for i, v := range b.insts {
+		if v == n {
+			at = i
+			break
+		}
+	}
+	if at < 0 {
+		return
+	}
+	last := -1
+	for i := at + 1; i < len(b.insts); i++ {
+		for _, a := range b.insts[i].args {
+			if a == n && last < 0 {
+				// Nothing after this use of n may read the phi.
+				for _, v := range b.insts[i:] {
+					for _, x := range v.args {
+						if x == phi {
+							return
+						}
+					}
+				}
+				if last = lastUse(b.insts[at+1:i], phi); last < 0 {
+					return
+				}
+				b.moveDown(at, at+1+last)
+				return
+			}
+		}
+	}
+	if last = lastUse(b.insts[at+1:], phi); last >= 0 {
+		b.moveDown(at, at+1+last)
+	}
+}
+
+// lastUse is the index of the last of some instructions that reads v, or -1.
+func lastUse(insts []*value, v *value) int {
+	for i := len(insts) - 1; i >= 0; i-- {
+		for _, a := range insts[i].args {
+			if a == v {
+				return i
+			}
+		}
+	}
+	return -1
+}
+
+// moveDown moves the instruction at one index behind the one at another.
+func (b *block) moveDown(from, to int) {
+	v := b.insts[from]
+	copy(b.insts[from:to], b.insts[from+1:to+1])
+	b.insts[to] = v
+}

@@ -1,0 +1,589 @@
+package ptx
+
+import (
+	"math/bits"
+	"strings"
+)
+
+// bitset is a set of small numbers.
+type bitset []uint64
+
+func newBitset(n int) bitset      { return make(bitset, (n+63)/64) }
+func (s bitset) has(i int32) bool { return s[i>>6]&(1<<(i&63)) != 0 }
+func (s bitset) add(i int32)      { s[i>>6] |= 1 << (i & 63) }
+func (s bitset) remove(i int32)   { s[i>>6] &^= 1 << (i & 63) }
+func (s bitset) union(t bitset) (grew bool) {
+	for i, w := range t {
+		if w&^s[i] != 0 {
+			s[i] |= w
+			grew = true
+		}
+	}
+	return grew
+}
+
+func (s bitset) each(f func(int32)) {
+	for i, w := range s {
+		for w != 0 {
+			f(int32(i*64 + bits.TrailingZeros64(w)))
+			w &= w - 1
+		}
+	}
+}
+
+// registers chooses a register for every value, and leaves SSA form. Values that
+// are live at the same time have different registers; a phi and its operands
+// share one where that is so, and so do the operands of assembly that are tied to
+// one another. The others are copied.
+type registers struct {
+	f       *fn
+	values  []*value // by number, which is value.reg until registers are numbered
+	liveIn  []bitset // by block
+	liveOut []bitset
+	uses    [][]use // by number
+	parent  []int32
+	members [][]int32
+}
+
+type use struct {
+	block *block
+	pos   int32
+}
+
+// Positions in a block: phis are defined at 0; the instruction at index i reads at
+// 2i+2 and writes at 2i+3, or at 2i+1 where it writes before it has read all.
+const endOfBlock = 1 << 30
+
+func chooseRegisters(f *fn) {
+	materialize(f)
+	f.analyze()
+	r := &registers{f: f}
+	r.tieCopies()
+	r.number()
+	r.liveness()
+	r.coalesce()
+	r.insertCopies()
+	r.assign()
+	f.collectResults()
+}
+
+// collectResults finds the results of instructions that have several.
+func (f *fn) collectResults() {
+	f.projections = make(map[*value][]*value)
+	for _, b := range f.blocks {
+		for _, v := range b.insts {
+			if v.op != opProj {
+				continue
+			}
+			list := f.projections[v.args[0]]
+			for len(list) <= int(v.imm) {
+				list = append(list, nil)
+			}
+			list[v.imm] = v
+			f.projections[v.args[0]] = list
+		}
+	}
+}
+
+// tieCopies gives inputs of assembly that are tied to an output copies of their
+// own, which coalescing makes one with the input where it is not needed any more.
+func (r *registers) tieCopies() {
+	for _, b := range r.f.blocks {
+		for i := 0; i < len(b.insts); i++ {
+			v := b.insts[i]
+			s, ok := v.aux.(*assembly)
+			if !ok {
+				continue
+			}
+			var copies []*value
+			for k, out := range s.tied {
+				if out < 0 {
+					continue
+				}
+				c := r.f.newValue(opCopy, bitsOf(v.args[k].class), v.args[k].class, v.args[k])
+				c.loc = v.loc
+				v.args[k] = c
+				copies = append(copies, c)
+			}
+			if len(copies) > 0 {
+				b.insertBefore(i, copies...)
+				i += len(copies)
+			}
+		}
+	}
+}
+
+func (v *value) needsRegister() bool { return v.class != none && !v.rooted() }
+
+func (r *registers) number() {
+	add := func(v *value) {
+		v.reg = int32(len(r.values))
+		r.values = append(r.values, v)
+	}
+	for _, b := range r.f.blocks {
+		for _, v := range b.phis {
+			v.pos, v.block = 0, b
+			add(v)
+		}
+		for i, v := range b.insts {
+			v.block = b
+			v.pos = int32(2*i + 3)
+			if s, ok := v.aux.(*assembly); ok && s.early {
+				v.pos = int32(2*i + 1)
+			}
+			if v.op == opProj {
+				v.pos = v.args[0].pos
+			}
+			if v.needsRegister() {
+				add(v)
+			}
+		}
+	}
+	n := len(r.values)
+	r.uses, r.parent, r.members = make([][]use, n), make([]int32, n), make([][]int32, n)
+	note := func(v *value, b *block, pos int32) {
+		if v.needsRegister() {
+			r.uses[v.reg] = append(r.uses[v.reg], use{b, pos})
+		}
+	}
+	for _, b := range r.f.blocks {
+		for i, v := range b.insts {
+			for _, a := range v.args {
+				note(a, b, int32(2*i+2))
+			}
+		}
+		b.term.each(func(a **value) { note(*a, b, endOfBlock) })
+	}
+	for i := range r.parent {
+		r.parent[i] = int32(i)
+		r.members[i] = []int32{int32(i)}
+	}
+}
+
+// liveness finds what is live at the borders of blocks. The operands of phis are
+// live at the end of the predecessor.
+func (r *registers) liveness() {
+	n, nb := len(r.values), len(r.f.blocks)
+	r.liveIn, r.liveOut = make([]bitset, nb), make([]bitset, nb)
+	for _, b := range r.f.blocks {
+		r.liveIn[b.id], r.liveOut[b.id] = newBitset(n), newBitset(n)
+	}
+	var work []*block
+	queue := func(b *block, reg int32) {
+		// live into b
+		if r.values[reg].block == b || r.liveIn[b.id].has(reg) {
+			return
+		}
+		r.liveIn[b.id].add(reg)
+		work = append(work, b)
+	}
+	spread := func(reg int32) {
+		for len(work) > 0 {
+			b := work[len(work)-1]
+			work = work[:len(work)-1]
+			for _, p := range b.preds {
+				if !r.liveOut[p.id].has(reg) {
+					r.liveOut[p.id].add(reg)
+					queue(p, reg)
+				}
+			}
+		}
+	}
+	for reg := range r.values {
+		for _, u := range r.uses[reg] {
+			queue(u.block, int32(reg))
+			spread(int32(reg))
+		}
+	}
+	for _, b := range r.f.blocks {
+		for _, phi := range b.phis {
+			for i, a := range phi.args {
+				if !a.needsRegister() {
+					continue
+				}
+				p := b.preds[i]
+				if !r.liveOut[p.id].has(a.reg) {
+					r.liveOut[p.id].add(a.reg)
+					queue(p, a.reg)
+					spread(a.reg)
+				}
+			}
+		}
+	}
+}
+
+func (r *registers) find(i int32) int32 {
+	for r.parent[i] != i {
+		r.parent[i] = r.parent[r.parent[i]]
+		i = r.parent[i]
+	}
+	return i
+}
+
+// liveAfter reports whether a is live where b has been written.
+func (r *registers) liveAfter(a, b *value) bool {
+	if r.liveOut[b.block.id].has(a.reg) {
+		return true
+	}
+	for _, u := range r.uses[a.reg] {
+		if u.block == b.block && u.pos > b.pos {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *registers) interfere(a, b *value) bool {
+	switch {
+	case a.block == b.block && a.pos == b.pos:
+		return true
+	case a.block == b.block && a.pos < b.pos, a.block != b.block && dominates(a.block, b.block):
+		return r.liveAfter(a, b)
+	case a.block == b.block || dominates(b.block, a.block):
+		return r.liveAfter(b, a)
+	}
+	return false
+}
+
+// unite gives two values one register unless they have to have different ones.
+func (r *registers) unite(a, b *value, force bool) bool {
+	x, y := r.find(a.reg), r.find(b.reg)
+	if x == y {
+		return true
+	}
+	if !force {
+		for _, i := range r.members[x] {
+			for _, j := range r.members[y] {
+				if r.interfere(r.values[i], r.values[j]) {
+					return false
+				}
+			}
+		}
+	}
+	if len(r.members[x]) < len(r.members[y]) {
+		x, y = y, x
+	}
+	r.parent[y] = x
+	r.members[x] = append(r.members[x], r.members[y]...)
+	r.members[y] = nil
+	return true
+}
+
+func (r *registers) coalesce() {
+	// What is tied has to share a register; then inner loops first.
+	for _, b := range r.f.blocks {
+		for _, v := range b.insts {
+			if v.op != opProj {
+				continue
+			}
+			s, ok := v.args[0].aux.(*assembly)
+			if !ok {
+				continue
+			}
+			for k, out := range s.tied {
+				if out == int(v.imm) {
+					r.unite(v, v.args[0].args[k], true)
+				}
+			}
+		}
+	}
+	deepest := 0
+	for _, b := range r.f.blocks {
+		if b.loop != nil {
+			deepest = max(deepest, b.loop.depth)
+		}
+	}
+	for depth := deepest; depth >= 0; depth-- {
+		for _, b := range r.f.blocks {
+			for _, phi := range b.phis {
+				for i, a := range phi.args {
+					if p := b.preds[i]; depthOf(p) == depth && a.needsRegister() {
+						r.unite(phi, a, false)
+					}
+				}
+			}
+			if depthOf(b) != depth {
+				continue
+			}
+			for _, v := range b.insts {
+				if v.op == opCopy && v.args[0].needsRegister() {
+					r.unite(v, v.args[0], false)
+				}
+			}
+		}
+	}
+}
+
+func depthOf(b *block) int {
+	if b.loop == nil {
+		return 0
+	}
+	return b.loop.depth
+}
+
+// move is one of the copies that are done at once.
+type move struct {
+	to   int32 // a class of values
+	from *value
+}
+
+func (r *registers) insertCopies() {
+	for _, b := range append([]*block(nil), r.f.blocks...) {
+		for i, p := range b.preds {
+			var moves []move
+			for _, phi := range b.phis {
+				a := phi.args[i]
+				to := r.find(phi.reg)
+				if a.needsRegister() && r.find(a.reg) == to {
+					continue
+				}
+				moves = append(moves, move{to, a})
+			}
+			if len(moves) == 0 {
+				continue
+			}
+			at := p
+			if len(p.term.to) > 1 && r.reachesOther(p, b, moves) {
+				at = r.splitEdge(p, b, i)
+			}
+			r.sequence(at, moves)
+		}
+	}
+}
+
+// reachesOther reports whether copies for one successor of p would destroy what
+// another one reads, or the condition.
+func (r *registers) reachesOther(p, b *block, moves []move) bool {
+	for _, m := range moves {
+		if c := p.term.cond; c != nil && c.needsRegister() && r.find(c.reg) == m.to {
+			return true
+		}
+		for _, to := range p.term.to {
+			if to == b {
+				continue
+			}
+			for _, k := range r.members[m.to] {
+				if r.liveIn[to.id].has(k) {
+					return true
+				}
+			}
+			// phis of the other successor read at the end of p
+			for _, phi := range to.phis {
+				if a := phi.args[to.predIndex(p)]; a.needsRegister() && r.find(a.reg) == m.to {
+					return true
+				}
+				if r.find(phi.reg) == m.to {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+func (r *registers) splitEdge(p, b *block, i int) *block {
+	e := &block{id: len(r.liveIn), loop: b.loop, idom: p, depth: p.depth + 1}
+	in := append(bitset(nil), r.liveIn[b.id]...)
+	for _, phi := range b.phis {
+		if a := phi.args[i]; a.needsRegister() {
+			in.add(a.reg)
+		}
+	}
+	r.liveIn = append(r.liveIn, in)
+	r.liveOut = append(r.liveOut, newBitset(len(r.values)))
+	e.preds, e.term = []*block{p}, terminator{to: []*block{b}, loc: p.term.loc}
+	b.preds[i] = e
+	for k, to := range p.term.to {
+		if to == b {
+			p.term.to[k] = e
+		}
+	}
+	blocks := r.f.blocks
+	for k, x := range blocks {
+		if x == p {
+			r.f.blocks = append(blocks[:k+1:k+1], append([]*block{e}, blocks[k+1:]...)...)
+			break
+		}
+	}
+	return e
+}
+
+// sequence appends copies that are done at once, one after the other: a register
+// is written when nobody reads it any more, and a circle is opened by one more register.
+func (r *registers) sequence(b *block, moves []move) {
+	pending := make([]move, 0, len(moves))
+	var constants []move
+	for _, m := range moves {
+		if m.from.needsRegister() {
+			pending = append(pending, m)
+		} else {
+			constants = append(constants, m)
+		}
+	}
+	emit := func(to int32, from *value) *value {
+		c := r.f.newValue(opCopy, bitsOf(r.values[to].class), r.values[to].class, from)
+		c.reg, c.loc = to, b.term.loc
+		b.append(c)
+		return c
+	}
+	for len(pending) > 0 {
+		done := false
+		for k, m := range pending {
+			read := false
+			for j, o := range pending {
+				if j != k && r.find(o.from.reg) == m.to {
+					read = true
+				}
+			}
+			if read {
+				continue
+			}
+			emit(m.to, m.from)
+			pending = append(pending[:k], pending[k+1:]...)
+			done = true
+			break
+		}
+		if done {
+			continue
+		}
+		// All are read: save one.
+		m := pending[0]
+		n := int32(len(r.values))
+		tmp := r.f.newValue(opCopy, bitsOf(m.from.class), m.from.class)
+		tmp.reg = n
+		r.values = append(r.values, tmp)
+		r.parent = append(r.parent, n)
+		r.members = append(r.members, []int32{n})
+		saved := r.values[m.to]
+		tmp.args, tmp.loc = []*value{saved}, b.term.loc
+		b.append(tmp)
+		for j := range pending {
+			if r.find(pending[j].from.reg) == m.to {
+				pending[j].from = tmp
+			}
+		}
+	}
+	for _, m := range constants {
+		emit(m.to, m.from)
+	}
+}
+
+// assign numbers the registers in the order of the text, and drops copies of a
+// register to itself.
+func (r *registers) assign() {
+	numbers := make(map[int32]int32)
+	give := func(v *value) {
+		if !v.needsRegister() {
+			return
+		}
+		k := r.find(v.reg)
+		n, ok := numbers[k]
+		if !ok {
+			r.f.regs[v.class]++
+			n = r.f.regs[v.class]
+			numbers[k] = n
+		}
+		v.pos = n
+	}
+	for i, b := range r.f.blocks {
+		b.id = i
+		for _, v := range b.phis {
+			give(v)
+		}
+		for _, v := range b.insts {
+			give(v)
+		}
+	}
+	for _, b := range r.f.blocks {
+		kept := b.insts[:0]
+		for _, v := range b.insts {
+			v.reg = v.pos
+			if v.op == opCopy && v.args[0].needsRegister() && v.args[0].pos == v.pos && v.args[0].class == v.class {
+				continue
+			}
+			kept = append(kept, v)
+		}
+		b.insts = kept
+		for _, v := range b.phis {
+			v.reg = v.pos
+		}
+	}
+}
+
+// immediate reports whether operand i of an instruction may be a constant.
+func immediate(v *value, i int) bool {
+	if v.typ == tF16 || v.typ == tBF16 || v.typ == tF16x2 || v.typ == tBF16x2 {
+		return false
+	}
+	if v.args[i].class == pred {
+		return false
+	}
+	switch v.op {
+	case opPhi, opCall, opAtom:
+		return v.op != opAtom || i > 0
+	case opCopy:
+		return true
+	case opAsm:
+		return false
+	case opInst:
+		if v.flags&pure != 0 {
+			return false
+		}
+		return v.class == none || i > 0 && !strings.HasPrefix(v.text, "redux.")
+	case opAdd, opMul, opMin, opMax, opAnd, opOr, opXor, opSetp, opMulWide, opMulHi, opMad, opMadWide, opFma:
+		return i > 0
+	case opSub, opDiv, opRem, opShl, opShr, opSelp, opShf:
+		return true
+	case opBfe, opPrmt:
+		return i > 0
+	case opSt:
+		return len(v.args) == 2 && i == 1
+	}
+	return false
+}
+
+// materialize puts constants and addresses of variables into registers where an
+// instruction takes neither, once for the function, at its beginning.
+func materialize(f *fn) {
+	var order []*value
+	made := make(map[*value]*value)
+	need := func(a **value) {
+		c, ok := made[*a]
+		if !ok {
+			c = f.newValue(opCopy, bitsOf((*a).class), (*a).class, *a)
+			c.loc = f.loc
+			made[*a] = c
+			order = append(order, c)
+		}
+		*a = c
+	}
+	for _, b := range f.blocks {
+		for _, v := range b.insts {
+			for i, a := range v.args {
+				switch {
+				case v.op == opCopy:
+				case a.op == opSym:
+					if v.op != opLd && v.op != opSt && v.op != opAtom || i > 0 {
+						if _, ok := v.aux.(addressed); !ok {
+							need(&v.args[i])
+						}
+					}
+				case a.isConst() && !immediate(v, i):
+					need(&v.args[i])
+				}
+			}
+		}
+		if c := b.term.cond; c != nil && c.isConst() {
+			need(&b.term.cond)
+		}
+	}
+	if len(order) == 0 {
+		return
+	}
+	entry := f.blocks[0]
+	at := 0
+	for at < len(entry.insts) && entry.insts[at].op == opParam {
+		at++
+	}
+	entry.insertBefore(at, order...)
+}

@@ -1,0 +1,339 @@
+package ptx
+
+import "math/bits"
+
+// simplify returns what an instruction that is in no block yet amounts to, or nil.
+// It changes the instruction to a simpler one where that is possible.
+func (f *fn) simplify(v *value) *value {
+	if opTable[v.op].commutes && len(v.args) >= 2 && v.args[0].isConst() && !v.args[1].isConst() {
+		v.args[0], v.args[1] = v.args[1], v.args[0]
+	}
+	if v.typ.isFloat() {
+		return nil
+	}
+	if c := f.evaluate(v); c != nil {
+		return c
+	}
+	switch v.op {
+	case opAdd, opSub:
+		return f.simplifySum(v)
+	case opMul:
+		return f.simplifyProduct(v)
+	case opAnd, opOr, opXor:
+		return f.simplifyLogic(v)
+	case opNot:
+		return f.simplifyNot(v)
+	case opShl, opShr:
+		if v.args[1].isConst() && v.args[1].imm == 0 {
+			return v.args[0]
+		}
+		if n := v.args[1]; n.isConst() && n.imm >= int64(v.class.bits()) && !(v.op == opShr && v.typ.signed()) {
+			return f.constant(v.class, 0)
+		}
+	case opCvt:
+		return f.simplifyCvt(v)
+	case opSelp:
+		return f.simplifySelp(v)
+	case opSetp:
+		return f.simplifySetp(v)
+	}
+	return nil
+}
+
+// evaluate computes what depends on constants alone.
+func (f *fn) evaluate(v *value) *value {
+	for _, a := range v.args {
+		if !a.isConst() {
+			return nil
+		}
+	}
+	if len(v.args) != 2 {
+		return nil
+	}
+	x, y := v.args[0].imm, v.args[1].imm
+	switch v.op {
+	case opAdd:
+		return f.constant(v.class, x+y)
+	case opSub:
+		return f.constant(v.class, x-y)
+	case opMul:
+		return f.constant(v.class, x*y)
+	case opAnd:
+		return f.constant(v.class, x&y)
+	case opOr:
+		return f.constant(v.class, x|y)
+	case opXor:
+		return f.constant(v.class, x^y)
+	case opShl:
+		if y >= 0 && y < 64 {
+			return f.constant(v.class, x<<y)
+		}
+	case opShr:
+		if y >= 0 && y < 64 && v.typ.signed() {
+			return f.constant(v.class, x>>y)
+		}
+		if y >= 0 && y < 64 {
+			return f.constant(v.class, int64(unsigned(v.args[0])>>y))
+		}
+	case opSetp:
+		if v.class == pred && v.args[0].class != pred {
+			return f.constant(pred, truth(compare(v.cmp, v.typ, v.args[0], v.args[1])))
+		}
+	}
+	return nil
+}
+
+func truth(b bool) int64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// unsigned is the bits of a constant.
+func unsigned(v *value) uint64 {
+	if n := v.class.bits(); n < 64 {
+		return uint64(v.imm) & (1<<n - 1)
+	}
+	return uint64(v.imm)
+}
+
+func compare(k cmp, t typ, a, b *value) bool {
+	less, greater := a.imm < b.imm, a.imm > b.imm
+	if !t.signed() {
+		less, greater = unsigned(a) < unsigned(b), unsigned(a) > unsigned(b)
+	}
+	switch k {
+	case cmpEQ:
+		return !less && !greater
+	case cmpNE:
+		return less || greater
+	case cmpLT:
+		return less
+	case cmpLE:
+		return !greater
+	case cmpGT:
+		return greater
+	}
+	return !less
+}
+
+// simplifySum keeps a constant outermost.
+func (f *fn) simplifySum(v *value) *value {
+	x, y := v.args[0], v.args[1]
+	if v.op == opSub {
+		if x == y {
+			return f.constant(v.class, 0)
+		}
+		if !y.isConst() {
+			return nil
+		}
+		v.op, y = opAdd, f.constant(v.class, -y.imm)
+		v.args[1] = y
+	}
+	if !y.isConst() {
+		return nil
+	}
+	if x.op == opAdd && !x.typ.isFloat() && x.args[1].isConst() {
+		y = f.constant(v.class, x.args[1].imm+y.imm)
+		x = x.args[0]
+		v.args[0], v.args[1] = x, y
+	}
+	if y.imm == 0 {
+		return x
+	}
+	return nil
+}
+
+func (f *fn) simplifyProduct(v *value) *value {
+	y := v.args[1]
+	if !y.isConst() {
+		return nil
+	}
+	switch n := unsigned(y); {
+	case n == 0:
+		return y
+	case n == 1:
+		return v.args[0]
+	case bits.OnesCount64(n) == 1:
+		v.op, v.typ = opShl, bitsOf(v.class)
+		v.args[1] = f.constant(r32, int64(bits.TrailingZeros64(n)))
+	}
+	return nil
+}
+
+func (f *fn) simplifyLogic(v *value) *value {
+	x, y := v.args[0], v.args[1]
+	if x == y {
+		if v.op == opXor {
+			return f.constant(v.class, 0)
+		}
+		return x
+	}
+	if !y.isConst() {
+		return nil
+	}
+	zero, all := y.imm == 0, y.imm == -1
+	switch {
+	case v.op == opAnd && zero, v.op == opOr && all:
+		return y
+	case v.op == opAnd && all, v.op != opAnd && zero:
+		return x
+	case v.op == opXor && all:
+		v.op, v.args = opNot, v.args[:1]
+		return f.simplifyNot(v)
+	}
+	if x.op == v.op && x.args[1].isConst() {
+		c := f.newValue(v.op, v.typ, v.class, x.args[1], y)
+		v.args[0], v.args[1] = x.args[0], f.evaluate(c)
+		return f.simplifyLogic(v)
+	}
+	if v.op == opAnd && v.class != pred && zeroAbove(x, bits.Len64(unsigned(y)), 4) && unsigned(y)&(unsigned(y)+1) == 0 {
+		return x
+	}
+	return nil
+}
+
+func (f *fn) simplifyNot(v *value) *value {
+	x := v.args[0]
+	switch {
+	case x.op == opNot:
+		return x.args[0]
+	case x.isConst():
+		return f.constant(v.class, ^x.imm)
+	case x.op == opSetp && x.args[0].class != pred:
+		v.op, v.typ, v.cmp = opSetp, x.typ, x.cmp.inverse(x.typ.isFloat())
+		v.args = append([]*value(nil), x.args...)
+	}
+	return nil
+}
+
+// widths of the integers of a type.
+var widths = map[typ]int{tS8: 8, tU8: 8, tS16: 16, tU16: 16, tS32: 32, tU32: 32, tS64: 64, tU64: 64}
+
+func (f *fn) simplifyCvt(v *value) *value {
+	x := v.args[0]
+	from, to := widths[v.from], widths[v.typ]
+	if x.isConst() {
+		n := x.imm
+		if v.from.signed() {
+			n = signExtend(n, from)
+		} else if from < 64 {
+			n &= 1<<from - 1
+		}
+		return f.constant(v.class, n)
+	}
+	if x.class == v.class && from == x.class.bits() {
+		return x
+	}
+	if x.op != opCvt {
+		return nil
+	}
+	y := x.args[0]
+	inner, mid := widths[x.from], widths[x.typ]
+	switch {
+	case to < from && to <= inner && y.class == v.class && mid >= to:
+		return y // cut back to what it was, or less
+	case to < from && mid >= to: // cut twice, or widened and cut
+		if to <= inner && inner == y.class.bits() {
+			v.args[0], v.from = y, unsignedOf(y.class)
+			return f.simplifyCvt(v)
+		}
+	case to > from && inner > mid && !v.from.signed() && from == mid && zeroAbove(y, mid, 4):
+		if y.class == v.class {
+			return y
+		}
+		v.args[0], v.from = y, unsignedOf(y.class)
+		return f.simplifyCvt(v)
+	case to > from && from == mid && inner < mid && x.from.signed() == v.from.signed():
+		v.args[0], v.from = y, x.from // widened twice
+	}
+	return nil
+}
+
+func (f *fn) simplifySelp(v *value) *value {
+	x, y, p := v.args[0], v.args[1], v.args[2]
+	switch {
+	case x == y:
+		return x
+	case p.isConst() && p.imm != 0:
+		return x
+	case p.isConst():
+		return y
+	case p.op == opNot:
+		v.args = []*value{y, x, p.args[0]}
+	}
+	return nil
+}
+
+func (f *fn) simplifySetp(v *value) *value {
+	x, y := v.args[0], v.args[1]
+	if x.isConst() {
+		v.args[0], v.args[1], v.cmp = y, x, v.cmp.swapped()
+		x, y = y, x
+	}
+	if !y.isConst() {
+		return nil
+	}
+	// A truth value that was made a number.
+	if x.op == opSelp && x.args[0].isConst() && x.args[1].isConst() && x.args[0].class != pred {
+		yes, no := compare(v.cmp, v.typ, x.args[0], y), compare(v.cmp, v.typ, x.args[1], y)
+		switch {
+		case yes && no:
+			return f.constant(pred, 1)
+		case yes:
+			return x.args[2]
+		case !no:
+			return f.constant(pred, 0)
+		}
+	}
+	return nil
+}
+
+// zeroAbove reports whether the bits of v from bit w on are known to be zero.
+func zeroAbove(v *value, w, depth int) bool {
+	if w >= v.class.bits() {
+		return true
+	}
+	if v.isConst() {
+		return unsigned(v)>>w == 0
+	}
+	if depth == 0 || v.class == pred || v.typ.isFloat() {
+		return false
+	}
+	depth--
+	switch v.op {
+	case opAnd:
+		return zeroAbove(v.args[0], w, depth) || zeroAbove(v.args[1], w, depth)
+	case opOr, opXor:
+		return zeroAbove(v.args[0], w, depth) && zeroAbove(v.args[1], w, depth)
+	case opSelp:
+		return zeroAbove(v.args[0], w, depth) && zeroAbove(v.args[1], w, depth)
+	case opCvt:
+		if v.from.signed() {
+			return false
+		}
+		return w >= widths[v.from] || zeroAbove(v.args[0], w, depth)
+	case opShr:
+		if n := v.args[1]; n.isConst() && !v.typ.signed() && n.imm >= 0 && n.imm < 64 {
+			return zeroAbove(v.args[0], w+int(n.imm), depth)
+		}
+	case opShl:
+		if n := v.args[1]; n.isConst() && n.imm >= 0 && n.imm <= int64(w) && n.imm < 64 {
+			return zeroAbove(v.args[0], w-int(n.imm), depth)
+		}
+	case opBfe:
+		return !v.typ.signed() && v.args[2].isConst() && v.args[2].imm <= int64(w)
+	case opLd:
+		return v.typ == tB8 && w >= 8
+	case opRem:
+		return !v.typ.signed() && zeroAbove(v.args[1], w, depth)
+	case opDiv:
+		return !v.typ.signed() && zeroAbove(v.args[0], w, depth)
+	case opInst:
+		if s, ok := v.aux.(string); ok && s == "%tid.x" {
+			return w >= 10 // a block has up to 1,024 threads
+		}
+	}
+	return false
+}
