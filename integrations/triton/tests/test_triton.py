@@ -551,6 +551,8 @@ class ProcessesTest(Case):
         code = ("import sys, tritonc.autoload\nassert 'tritonc.triton' not in sys.modules\nimport triton\n"
                 "from triton import knobs\nprint(knobs.runtime.add_stages_inspection_hook is not None, triton.__spec__.loader.__class__.__name__)")
         self.assertEqual(self.run_python("-c", code, TRITONC="1").stdout, "True SourceFileLoader\n")
+        looked = code.replace("import triton\n", "import importlib.util; assert importlib.util.find_spec('triton').origin\nimport triton\n")
+        self.assertEqual(self.run_python("-c", looked, TRITONC="1").stdout, "True SourceFileLoader\n")
         self.assertEqual(self.run_python("-c", code, TRITONC="0").stdout, "False SourceFileLoader\n")
         self.assertEqual(self.run_python("-c", code, TRITONC="/some/path").stdout, "False SourceFileLoader\n")
         self.use("3.3.0")

@@ -5,6 +5,7 @@ import importlib.abc
 import importlib.util
 import os
 import sys
+import threading
 
 YES = ("1", "on", "true", "yes", "y")
 
@@ -25,6 +26,7 @@ class _Loader(importlib.abc.Loader):
     def exec_module(self, module):
         module.__loader__ = module.__spec__.loader = self.real
         self.real.exec_module(module)
+        disarm()
         from . import triton
         triton.install_from_environment()
 
@@ -33,13 +35,20 @@ class _Loader(importlib.abc.Loader):
 
 
 class _Finder(importlib.abc.MetaPathFinder):
-    """Finds triton as the other finders do, once."""
+    """Finds triton as the other finders do. It stays until triton is loaded: programs look
+    for the package's spec alone, to know whether there is one."""
+
+    def __init__(self):
+        self.within = threading.local()
 
     def find_spec(self, name, path=None, target=None):
-        if name != "triton":
+        if name != "triton" or getattr(self.within, "looking", False):
             return None
-        disarm()
-        spec = importlib.util.find_spec(name)
+        self.within.looking = True
+        try:
+            spec = importlib.util.find_spec(name)
+        finally:
+            self.within.looking = False
         if spec is not None and spec.loader is not None:
             spec.loader = _Loader(spec.loader)
         return spec
