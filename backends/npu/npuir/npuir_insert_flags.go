@@ -19,7 +19,10 @@ var InsertFlags = &pass.Pass{
 		for op := range r.Module.Body().Ops() {
 			if op.Is(linalg.Func) {
 				for b := range linalg.AsFunc(op).Body().Blocks() {
-					f := &flags{Builder: ir.NewBuilder(op.Context()), first: make(map[*ir.Operation]*ir.Operation), last: make(map[*ir.Operation]*ir.Operation)}
+					f := &flags{
+						Builder: ir.NewBuilder(op.Context()), first: make(map[*ir.Operation]*ir.Operation), last: make(map[*ir.Operation]*ir.Operation),
+						carried: make(map[*ir.Operation][]order),
+					}
 					f.block(b, once, allEvents())
 				}
 			}
@@ -49,6 +52,13 @@ func allEvents() (e events) {
 type item struct {
 	op       *ir.Operation
 	accesses []access
+	// guard is the conditional that the operation is in, of those that npuir-multibuffer
+	// has made, and class the condition: those of a class run in the same iterations.
+	guard *ir.Operation
+	class int64
+	// begun are the pairs of pipes of which the second knows, after a loop, that the first
+	// has begun it: of orders that the loop carries.
+	begun [pipes][pipes]bool
 }
 
 func (it *item) uses(p Pipe) bool {
@@ -62,7 +72,10 @@ type order struct {
 	from, to      Pipe
 	after, before int
 	carried       bool
-	event         int // -1: a barrier in place of a flag
+	// inside orders are between items of one class: their flags are where the items are.
+	// Others are set after the guard of an item, and waited for before it.
+	inside bool
+	event  int // -1: a barrier in place of a flag
 }
 
 // repetition is how often a block runs.
@@ -80,6 +93,8 @@ type flags struct {
 	// first and last are the flags next to a loop that belong to it, of which those before
 	// it are set first and those after it taken last.
 	first, last map[*ir.Operation]*ir.Operation
+	// carried are the orders of a loop with flags that are set before it.
+	carried map[*ir.Operation][]order
 }
 
 // schedule is the analysis of a block.
@@ -89,6 +104,16 @@ type schedule struct {
 	// known[i][p] is what pipe p knows before item i; the second round of a loop follows
 	// the first. done[i][p] is what it knows when item i is complete.
 	known, done [][pipes]clock
+	// sure is done without what is known only where guarded items run.
+	sure [][pipes]clock
+}
+
+// at is what pipes know when a flag of an order is set, after item i.
+func (s *schedule) at(i int, o *order) *[pipes]clock {
+	if o.inside {
+		return &s.done[i]
+	}
+	return &s.sure[i]
 }
 
 // block orders the items of a block, with the events that are free there. It returns the
@@ -96,8 +121,14 @@ type schedule struct {
 func (f *flags) block(b *ir.Block, how repetition, free events) (used events) {
 	s := &schedule{}
 	for op := range b.Ops() {
-		if as := accessesOf(op); len(as) > 0 {
-			s.items = append(s.items, item{op, as})
+		if class, ok := op.IntAttr(GuardAttr); ok && how != once && op.Is(scf.If) {
+			for in := range scf.AsIf(op).ThenRegion().First().Ops() {
+				if as := accessesOf(in); len(as) > 0 {
+					s.items = append(s.items, item{op: in, accesses: as, guard: op, class: class})
+				}
+			}
+		} else if as := accessesOf(op); len(as) > 0 {
+			s.items = append(s.items, item{op: op, accesses: as})
 		}
 	}
 	s.analyze(how)
@@ -111,6 +142,7 @@ func (f *flags) block(b *ir.Block, how repetition, free events) (used events) {
 			if o.event >= 0 {
 				reserved[o.from][o.to] |= 1 << o.event
 				used[o.from][o.to] |= 1 << o.event
+				f.carried[b.Parent()] = append(f.carried[b.Parent()], *o)
 			}
 		}
 	}
@@ -127,6 +159,9 @@ func (f *flags) block(b *ir.Block, how repetition, free events) (used events) {
 			}
 		}
 		inner := f.regions(s.items[i].op, within)
+		for _, o := range f.carried[s.items[i].op] {
+			s.items[i].begun[o.from][o.to] = true
+		}
 		for p := range pipes {
 			for q := range pipes {
 				used[p][q] |= inner[p][q]
@@ -142,7 +177,7 @@ func (f *flags) block(b *ir.Block, how repetition, free events) (used events) {
 			if o.carried || o.after != i {
 				continue
 			}
-			known := s.done[i][o.from][o.to]
+			known := s.at(i, o)[o.from][o.to]
 			o.event = take(free[o.from][o.to]&^reserved[o.from][o.to], func(e int) bool { return last[o.from][o.to][e]-1 <= known })
 			if o.event >= 0 {
 				last[o.from][o.to][o.event] = o.before + 1
@@ -213,10 +248,17 @@ func (f *flags) barrier(p Pipe) {
 // analyze finds the orders that the items of a block need.
 func (s *schedule) analyze(how repetition) {
 	n := len(s.items)
-	var know [pipes]clock
+	var know [pipes]clock // without what items of a class know, which is in classes
 	for p := range know {
 		for q := range know[p] {
 			know[p][q] = -1
+		}
+	}
+	classes := make(map[int64]*[pipes]clock)
+	for _, it := range s.items {
+		if it.guard != nil && classes[it.class] == nil {
+			k := know
+			classes[it.class] = &k
 		}
 	}
 	rounds := 1
@@ -226,28 +268,48 @@ func (s *schedule) analyze(how repetition) {
 	for round := range rounds {
 		for j := range s.items {
 			at := round*n + j
+			it := &s.items[j]
+			here := func() *[pipes]clock {
+				if it.guard == nil {
+					return &know
+				}
+				k := classes[it.class]
+				for p := range know {
+					k[p].join(know[p])
+				}
+				return k
+			}
+			learn := func(o *order, after int) {
+				if o.inside {
+					classes[it.class][o.to].join(s.done[after][o.from])
+				} else {
+					know[o.to].join(s.sure[after][o.from])
+				}
+			}
 			if round == 1 { // the flags of the first are there, too
-				for _, o := range s.orders {
-					if !o.carried && o.before == j {
-						know[o.to].join(s.done[n+o.after][o.from])
+				for k := range s.orders {
+					if o := &s.orders[k]; !o.carried && o.before == j {
+						learn(o, n+o.after)
 					}
 				}
 			}
 			for {
-				o, ok := s.missing(&know, round, j, how)
+				o, ok := s.missing(here(), round, j, how)
 				if !ok {
 					break
 				}
+				from := &s.items[o.after]
+				o.inside = it.guard != nil && from.guard != nil && from.class == it.class
 				s.orders = append(s.orders, o)
-				know[o.to].join(s.done[o.after][o.from])
+				learn(&o, o.after)
 			}
-			s.known = append(s.known, know)
+			s.known = append(s.known, *here())
 			for p := range pipes {
-				if s.items[j].uses(Pipe(p)) {
+				if it.uses(Pipe(p)) {
 					know[p][p] = at
 				}
 			}
-			s.done = append(s.done, know)
+			s.done, s.sure = append(s.done, *here()), append(s.sure, know)
 		}
 	}
 }
@@ -284,9 +346,13 @@ func (f *flags) emit(b *ir.Block, s *schedule) {
 		return f.Create(d, ir.State{Attrs: []ir.NamedAttr{number("from", int64(o.from)), number("to", int64(o.to)), number("event", int64(o.event))}})
 	}
 	for _, o := range s.orders {
-		at := s.items[o.before].op
+		it := &s.items[o.before]
+		at := it.op
 		if first := f.first[at]; first != nil {
 			at = first
+		}
+		if it.guard != nil && !o.inside {
+			at = it.guard
 		}
 		f.At(at)
 		if o.event >= 0 {
@@ -297,9 +363,13 @@ func (f *flags) emit(b *ir.Block, s *schedule) {
 	}
 	for _, o := range slices.Backward(s.orders) { // each next to its item
 		if o.event >= 0 {
-			at := s.items[o.after].op
+			it := &s.items[o.after]
+			at := it.op
 			if last := f.last[at]; last != nil {
 				at = last
+			}
+			if it.guard != nil && !o.inside {
+				at = it.guard
 			}
 			f.After(at)
 			flag(SetFlag, o)
@@ -328,14 +398,17 @@ func (f *flags) emit(b *ir.Block, s *schedule) {
 // they are taken.
 func (f *flags) atEnd(b *ir.Block, s *schedule, n int, used events, last [pipes][pipes][Events]int) {
 	var late [pipes]bool
-	for _, o := range s.orders {
-		switch {
-		case o.event < 0:
-		case o.carried:
+	for k := range s.orders {
+		o := &s.orders[k]
+		if o.event < 0 {
+			continue
+		}
+		known := s.at(n+o.after, o)[o.from][o.to]
+		if o.carried {
 			// Set again by item after of the next iteration, in which item before took it.
-			late[o.to] = late[o.to] || s.done[n+o.after][o.from][o.to] < n+o.before
-		default:
-			late[o.to] = late[o.to] || s.done[n+o.after][o.from][o.to] < last[o.from][o.to][o.event]-1
+			late[o.to] = late[o.to] || known < n+o.before && !s.took(o)
+		} else {
+			late[o.to] = late[o.to] || known < last[o.from][o.to][o.event]-1
 		}
 	}
 	for i := range s.items {
@@ -358,4 +431,15 @@ func (f *flags) atEnd(b *ir.Block, s *schedule, n int, used events, last [pipes]
 			f.barrier(Pipe(p))
 		}
 	}
+}
+
+// took reports whether a loop between the items of a carried order tells the pipe that sets
+// its flag that the other has taken it.
+func (s *schedule) took(o *order) bool {
+	for i := o.before; i <= o.after; i++ {
+		if s.items[i].guard == nil && s.items[i].begun[o.to][o.from] {
+			return true
+		}
+	}
+	return false
 }

@@ -65,6 +65,10 @@ func fitsIn(r *pass.Run, f *ir.Operation) (bool, error) {
 // there are of its buffers.
 const MultibufferAttr = "npuir.multibuffer"
 
+// GuardAttr is the attribute of a conditional of a loop that runs in all iterations but
+// the last ones. Its number is that of the condition.
+const GuardAttr = "npuir.guard"
+
 // transferLoop is the first of the innermost loops whose bodies copy between buffers of
 // their own and global memory that was not seen yet; nil if there is none.
 func transferLoop(f *ir.Operation) (found *ir.Operation) {
@@ -166,6 +170,7 @@ func doubled(loop *ir.Operation) {
 	next := arith.Binary(b, arith.AddI, scf.InductionVar(made), step)
 	more := arith.Compare(b, arith.CmpI, arith.SLT, next, scf.UpperBound(made))
 	second := scf.NewIf(b, more, len(first) > 0, types(first)...)
+	second.SetAttr(GuardAttr, loop.Context().I64Attr(1))
 	v := scf.AsIf(second)
 	b.SetToEnd(v.ThenRegion().First())
 	scf.NewYield(b, body(1, append([]*ir.Value{next}, first...))...)
