@@ -8,7 +8,8 @@
 //	linalg_to_npuir.go      tensors become buffers, computations instructions
 //	npuir_forward_copies.go results are written where they are copied to
 //	npuir_map_blocks.go     a core loops over programs of the grid
-//	npuir_multibuffer.go    loops have two of each buffer of a transfer
+//	npuir_multibuffer.go    loops have two of each buffer of a transfer; ahead.go, which of
+//	                        them are filled an iteration early
 //	npuir_plan_buffers.go   where in its memory each buffer lies
 //
 // # The program

@@ -126,17 +126,44 @@ func transferred(loop *ir.Operation) []*ir.Operation {
 	return out
 }
 
+// The numbers of guards: the second half of a doubled iteration, and what is done early for
+// the first half of the next one.
+const (
+	guardSecond = 1
+	guardNext   = 2
+)
+
 // doubled makes a loop anew that does two iterations in one, the second where there is one,
-// each with its own buffers.
+// each with its own buffers. What can be done early is: the buffers of an iteration are
+// filled before the one before it computes.
 func doubled(loop *ir.Operation) {
 	b := ir.NewBuilder(loop.Context())
 	b.At(loop)
 	step := scf.Step(loop)
 	twice := arith.Binary(b, arith.AddI, step, step)
 	halves := make(map[*ir.Operation][2]*ir.Value)
-	for _, op := range transferred(loop) {
+	buffers := transferred(loop)
+	for _, op := range buffers {
 		t := op.OneResult().Type()
 		halves[op] = [2]*ir.Value{b.Op(linalg.Alloc, nil, t).OneResult(), b.Op(linalg.Alloc, nil, t).OneResult()}
+	}
+	early := newAhead(loop, buffers)
+	// guarded runs f in a conditional that holds where an iteration is one of the loop.
+	guarded := func(induction *ir.Value, guard int64, f func()) {
+		is := scf.NewIf(b, arith.Compare(b, arith.CmpI, arith.SLT, induction, scf.UpperBound(loop)), false)
+		if guard > 0 {
+			is.SetAttr(GuardAttr, loop.Context().I64Attr(guard))
+		}
+		at := b.Save()
+		b.SetToEnd(scf.AsIf(is).ThenRegion().First())
+		f()
+		scf.NewYield(b)
+		b.Restore(at)
+	}
+	if early != nil {
+		guarded(scf.LowerBound(loop), 0, func() {
+			early.at(b, scf.LowerBound(loop), scf.Inits(loop)).fill(halves, 0)
+		})
 	}
 	made := scf.NewFor(b, scf.LowerBound(loop), scf.UpperBound(loop), twice, scf.Inits(loop)...)
 	for _, a := range loop.Attrs() {
@@ -154,7 +181,7 @@ func doubled(loop *ir.Operation) {
 		for op := range loop.Body().Ops() {
 			if buffers, ok := halves[op]; ok {
 				m.Map(op.OneResult(), buffers[half])
-			} else if op != end {
+			} else if op != end && (early == nil || !slices.Contains(early.roots, op)) {
 				b.Insert(op.Clone(m))
 			}
 		}
@@ -166,11 +193,24 @@ func doubled(loop *ir.Operation) {
 		return out
 	}
 	b.SetToEnd(made.Body())
+	induction, args := scf.InductionVar(made), scf.IterArgs(made)
+	next := arith.Binary(b, arith.AddI, induction, step)
+	if early != nil {
+		guarded(next, guardSecond, func() {
+			early.at(b, next, early.at(b, induction, args).next()).fill(halves, 1)
+		})
+	}
 	first := body(0, made.Body().Args())
-	next := arith.Binary(b, arith.AddI, scf.InductionVar(made), step)
+	if early != nil {
+		after := arith.Binary(b, arith.AddI, next, step)
+		guarded(after, guardNext, func() {
+			second := early.at(b, next, early.at(b, induction, args).next())
+			early.at(b, after, second.next()).fill(halves, 0)
+		})
+	}
 	more := arith.Compare(b, arith.CmpI, arith.SLT, next, scf.UpperBound(made))
 	second := scf.NewIf(b, more, len(first) > 0, types(first)...)
-	second.SetAttr(GuardAttr, loop.Context().I64Attr(1))
+	second.SetAttr(GuardAttr, loop.Context().I64Attr(guardSecond))
 	v := scf.AsIf(second)
 	b.SetToEnd(v.ThenRegion().First())
 	scf.NewYield(b, body(1, append([]*ir.Value{next}, first...))...)

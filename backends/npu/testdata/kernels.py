@@ -250,3 +250,18 @@ def slices(x_ptr, out_ptr, at, B: tl.constexpr, N: tl.constexpr):
 def outside(x_ptr, B: tl.constexpr, FROM: tl.constexpr):
     x = tl.load(x_ptr + tl.arange(0, B))
     tl.store(x_ptr + tl.arange(0, 8), al.extract_slice(x, [FROM], [8], [1]))
+
+
+# Blocks less a running value, which the scalar unit computes of each block's sum.
+@triton.jit
+def running(x_ptr, out_ptr, n, scale, B: tl.constexpr):
+    at = tl.program_id(0) * n
+    out_at = at
+    value = 0.0
+    for i in range(0, n, B):
+        k = i + tl.arange(0, B)
+        x = tl.load(x_ptr + at + tl.arange(0, B), mask=k < n, other=0.0)
+        value = value * scale + tl.sum(x, 0)
+        tl.store(out_ptr + out_at + tl.arange(0, B), x - value, mask=k < n)
+        at += B
+        out_at += B
