@@ -182,8 +182,10 @@ def verdict(row, hook):
 class HookOf:
     """The hook of this process, taken out for a comparison with Triton."""
 
-    def __init__(self, program):
+    def __init__(self, program, wheel):
         import tritonc.triton as package
+        if wheel and pathlib.Path(package.__file__).is_relative_to(HERE):
+            sys.exit("the package tritonc is not installed; check.py without --wheel takes that of the checkout")
         self.package, self.program = package, program
         self.enter()
 
@@ -208,7 +210,7 @@ def work(a):
     import check_rows
     import torch  # noqa: F401
     begun = {e["row"] for e in read(a.log)}
-    hook, number, of = HookOf(a.program), *map(int, a.share.split("/"))
+    hook, number, of = HookOf(a.program, a.wheel), *map(int, a.share.split("/"))
     with open(a.log, "a", buffering=1) as log:
         for i, row in enumerate(check_rows.rows()):
             if i % of != number or a.only not in row[0] or i in begun:

@@ -561,6 +561,18 @@ class ProcessesTest(Case):
         r = self.run_python("-c", "import tritonc.autoload, triton", TRITONC="1", TRITONC_FALLBACK="1")
         self.assertRegex(r.stderr, "^tritonc: .*Triton 3.3.0.*: everything is left to Triton\n$")
 
+    def test_asked_for_twice(self):
+        """By the environment and by the program, which may also be started by itself."""
+        code = ("import os, subprocess, sys, tritonc.autoload, tritonc.triton as t\nt.install()\n"
+                "from triton.backends.nvidia import compiler\nprint(compiler.compile('tt.func public @k()')[1]['compiler'], flush=True)\n"
+                "if len(sys.argv) > 1: subprocess.run([sys.executable, sys.argv[0]], check=True); print(t.report()['configurations'])\n")
+        path = self.folder / "program.py"
+        path.write_text(code)
+        self.assertEqual(self.run_python(str(path), "x", TRITONC="1").stdout.splitlines(), ["tritonc", "tritonc", "2"])
+        self.assertEqual(self.run_python(str(path), "x").stdout.splitlines(), ["tritonc", "tritonc", "2"])
+        r = self.run_python("-c", "import tritonc.autoload, tritonc.triton as t; t.install(fallback=True)", check=False, TRITONC="1")
+        self.assertIn("installed already, with another fallback", r.stderr)
+
     def test_settings_of_another(self):
         r = self.run_python("-c", "import tritonc.autoload, triton", check=False, TRITONC_SETTINGS="{")
         self.assertIn("TRITONC_SETTINGS is not what install() left there", r.stderr)

@@ -49,6 +49,9 @@ def install(program_path=None, fallback=None, flags=None, keep=None, assemble=Tr
         "keep": keep or os.environ.get("TRITONC_KEEP") or None,
         "assemble": bool(assemble),
     }
+    inherited = children.read()
+    if inherited and all(inherited.get(k) == v for k, v in settings.items()):
+        settings = inherited  # a program that installs the hook, started by itself
     return _install(settings, compiler)
 
 
@@ -67,15 +70,15 @@ def install_from_environment():
 def _install(settings, compiler=None):
     global _installed
     asked = {k: settings[k] for k in ("program", "fallback", "flags", "keep", "assemble")}
+    try:
+        import triton  # which may install the hook by itself, if the environment says so
+    except ImportError as e:
+        raise Unsupported(f"there is no triton to put tritonc into: {e}") from None
     if _installed is not None:
         if asked == _installed.settings and (compiler is None or compiler is _installed.hook.compiler):
             return _installed.hook
         different = [k for k in asked if asked[k] != _installed.settings[k]] or ["compiler"]
         raise Unsupported(f"tritonc is installed already, with another {', '.join(different)}; call uninstall() first")
-    try:
-        import triton
-    except ImportError as e:
-        raise Unsupported(f"there is no triton to put tritonc into: {e}") from None
     path = getattr(triton, "__file__", "") or ""
     version = versions.of(getattr(triton, "__version__", "?"), path)
     if path:
