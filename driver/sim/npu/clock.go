@@ -20,11 +20,15 @@ type runner struct {
 	done int
 }
 
-// left is what is left of an event.
+// left is what is left of an event: cycles, then bytes between the core and L2, and at the
+// same time those between L2 and HBM.
 type left struct {
-	cycles, bytes float64
-	outward       bool
+	cycles, bytes, far float64
+	outward            bool
 }
+
+// moving reports whether bytes are under way.
+func (w *left) moving() bool { return w.cycles <= 0 && (w.bytes > 0 || w.far > 0) }
 
 func newRunner(t *trace) *runner {
 	r := &runner{t: t, timing: timing{make([]float64, len(t.events)), make([]float64, len(t.events))}}
@@ -77,7 +81,7 @@ func (r *runner) begin(k *chip.Costs, p Pipe, now float64) bool {
 	if !r.ended(e.issued, now) || !r.ended(e.after, now) || e.fresh && r.done < int(i) {
 		return false
 	}
-	r.busy[p], r.left[p], r.starts[i] = true, left{e.cycles(k), e.bytes, e.outward}, now
+	r.busy[p], r.left[p], r.starts[i] = true, left{e.cycles(k), e.bytes, e.far, e.outward}, now
 	return true
 }
 
@@ -88,24 +92,28 @@ func (r *runner) ended(i int32, now float64) bool { return i == 0 || r.ends[i-1]
 func (r *runner) flows() int {
 	n := 0
 	for p := range numPipes {
-		if r.busy[p] && r.left[p].cycles <= 0 && r.left[p].bytes > 0 {
+		if r.busy[p] && r.left[p].moving() {
 			n++
 		}
 	}
 	return n
 }
 
-// rates are the costs, and the bytes a cycle that one transfer out may have at most.
+// rates are the costs, and the bytes a cycle that one transfer out may have at most: those
+// of an AI core are divided among the transfers that are under way.
 type rates struct {
 	costs   *chip.Costs
 	outMost float64
 }
 
-func (k *rates) of(w *left, flows int) float64 {
+// of are the bytes a cycle that a transfer has: between the core and L2, and between L2
+// and HBM.
+func (k *rates) of(w *left, flows int) (near, far float64) {
+	n := float64(flows)
 	if w.outward {
-		return min(k.costs.HBMWrite/float64(flows), k.outMost)
+		return min(k.costs.L2Write/n, k.outMost), k.costs.HBMWrite / n
 	}
-	return k.costs.HBMRead / float64(flows)
+	return k.costs.L2Read / n, k.costs.HBMRead / n
 }
 
 // soonest is how long it takes until something changes.
@@ -116,8 +124,14 @@ func (r *runner) soonest(k *rates, flows int) float64 {
 		case !r.busy[p]:
 		case w.cycles > 0:
 			step = min(step, w.cycles)
-		case w.bytes > 0:
-			step = min(step, w.bytes/k.of(w, flows))
+		case w.moving():
+			near, far := k.of(w, flows)
+			if w.bytes > 0 {
+				step = min(step, w.bytes/near)
+			}
+			if w.far > 0 {
+				step = min(step, w.far/far)
+			}
 		default:
 			step = 0
 		}
@@ -128,6 +142,14 @@ func (r *runner) soonest(k *rates, flows int) float64 {
 // tiny is less than what any event takes, to which times are rounded.
 const tiny = 1e-6
 
+// less is a number less another, at least 0.
+func less(x, by float64) float64 {
+	if x -= by; x < tiny {
+		return 0
+	}
+	return x
+}
+
 // advance lets time pass.
 func (r *runner) advance(k *rates, flows int, step, now float64) {
 	for p := range numPipes {
@@ -137,17 +159,12 @@ func (r *runner) advance(k *rates, flows int, step, now float64) {
 		w := &r.left[p]
 		switch {
 		case w.cycles > 0:
-			w.cycles -= step
-			if w.cycles < tiny {
-				w.cycles = 0
-			}
-		case w.bytes > 0:
-			w.bytes -= step * k.of(w, flows)
-			if w.bytes < tiny {
-				w.bytes = 0
-			}
+			w.cycles = less(w.cycles, step)
+		case w.moving():
+			near, far := k.of(w, flows)
+			w.bytes, w.far = less(w.bytes, step*near), less(w.far, step*far)
 		}
-		if w.cycles <= 0 && w.bytes <= 0 {
+		if w.cycles <= 0 && !w.moving() {
 			r.busy[p] = false
 			r.ends[r.queues[p][r.next[p]]] = now
 			r.next[p]++

@@ -69,6 +69,7 @@ type run struct {
 	grid     [3]int
 	args     []uint64
 	owners   map[*simt.Buffer]*owners
+	traffic  traffic
 	found    findings
 	stopped  bool
 }
@@ -80,7 +81,7 @@ type run struct {
 // The error is about the arguments, or a *FindingsError with what the program did wrong;
 // then the report is there, too.
 func (d *Device) Launch(ctx context.Context, p *Program, grid [3]int, args ...any) (*Report, error) {
-	r := &run{opt: &d.opt, mem: d.mem, prog: p, grid: grid, owners: map[*simt.Buffer]*owners{}}
+	r := &run{opt: &d.opt, mem: d.mem, prog: p, grid: grid, owners: map[*simt.Buffer]*owners{}, traffic: traffic{}}
 	blocks, err := blocksOf(grid)
 	if err != nil {
 		return nil, err
@@ -199,6 +200,7 @@ func (r *run) all(ctx context.Context, blocks int) ([]*trace, *Report, error) {
 	for _, t := range traces {
 		t.flush()
 	}
+	r.settle(traces)
 	return traces, rep, nil
 }
 

@@ -16,7 +16,7 @@
 //	view.go, memory.go             what an instruction accesses, and its bounds
 //	order.go, conflict.go          order between the pipes of a core, and between programs
 //	finding.go                     what is reported
-//	trace.go, clock.go             what was executed, and how long it takes
+//	trace.go, l2.go, clock.go      what was executed, and how long it takes
 //	device.go, report.go           launches and their reports; timeline.go draws one
 //
 // # Two steps
@@ -28,7 +28,8 @@
 // What was executed is a trace: instructions with their cycles and bytes. Then the traces
 // of all cores are timed: each pipe begins an instruction when it has ended the one
 // before, the scalar unit has issued it, and the flag that it waits for is set; the cores
-// of an AI core share its bandwidth.
+// of an AI core share its bandwidth. What several cores read comes from HBM once, and from
+// L2 to each.
 //
 // The package imports package simt, for global memory and narrow floats, package
 // backends/npu/chip, for chips and costs, and core/diag.

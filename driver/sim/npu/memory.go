@@ -160,6 +160,7 @@ func (c *core) accessGlobal(in *inst, v *view, kind accessKind) {
 		if kind.writes() {
 			b.Wrote(off, int(n))
 		}
+		c.run.traffic.count(b, off, int(n), kind)
 		if check {
 			c.conflict(in, b, off, int(n), kind)
 		}

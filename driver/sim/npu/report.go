@@ -49,7 +49,7 @@ func (r *Report) add(c *core) {
 func (r *Report) time(costs *chip.Costs) {
 	k := &rates{costs, costs.UBToGM}
 	if r.prog.cube() {
-		k.outMost = costs.HBMWrite
+		k.outMost = costs.L2Write
 	}
 	r.clock, r.Cycles, r.Pipes = costs.ClockMHz, 0, [numPipes]float64{}
 	r.times, r.CoreCycles = make([]timing, len(r.traces)), make([]float64, len(r.traces))

@@ -11,6 +11,10 @@ type work struct {
 	bytes   float64
 	outward bool
 	after   int32
+	// far is how many of the bytes are between HBM and L2, too. Until all cores have run,
+	// at is the place in global memory, where it is one block.
+	far float64
+	at  *view
 }
 
 // costKind says what the cycles of an instruction are: those of its start, and of each unit.
@@ -132,9 +136,9 @@ func transferWork(in *inst, from, to *view) work {
 	case to.space == L0B:
 		w.kind, w.units = toL0B, from.moved()
 	case from.space == GM:
-		w.bytes = from.moved()
+		w.bytes, w.at = from.moved(), from.copy()
 	default:
-		w.bytes, w.outward = to.moved(), true
+		w.bytes, w.at, w.outward = to.moved(), to.copy(), true
 	}
 	return w
 }

@@ -29,6 +29,12 @@ func (v *view) origin() int64 {
 	return v.base
 }
 
+// copy is the view as it is, however its register changes.
+func (v *view) copy() *view {
+	c := *v
+	return &c
+}
+
 // maxElements is more elements than any memory has.
 const maxElements = 1 << 40
 
