@@ -283,10 +283,10 @@ func (c *converter) load(op *ir.Operation) {
 		switch {
 		case v.Other() == nil:
 			if observed(op.OneResult(), v.Mask(), make(map[*ir.Value]bool)) {
-				linalg.NewFill(c.Builder, c.zero(elem), buffer)
+				c.around(f, p, t.Shape, c.zero(elem), buffer)
 			}
 		case c.scalarOf(v.Other()) != nil:
-			linalg.NewFill(c.Builder, c.as(c.scalarOf(v.Other()), elem), buffer)
+			c.around(f, p, t.Shape, c.as(c.scalarOf(v.Other()), elem), buffer)
 		default:
 			linalg.NewMaterialize(c.Builder, c.as(c.value(v.Other()), elem), buffer)
 		}
@@ -303,6 +303,26 @@ func (c *converter) load(op *ir.Operation) {
 		Attrs: []ir.NamedAttr{{Name: "restrict", Attr: c.Context().Unit()}, {Name: "writable", Attr: c.Context().Unit()}},
 	})
 	c.set(op, c.as(loaded.OneResult(), t.Elem))
+}
+
+// around fills a buffer of which a part is loaded. Of a block in pieces that is left out
+// where the part is all, which saves it in most iterations of a matmul's loop.
+func (c *converter) around(f *form, p *part, shape []int64, value, buffer *ir.Value) {
+	var rest *ir.Value
+	if len(f.wraps) > 0 {
+		for i, size := range p.sizes {
+			if size.Value == nil && size.N == shape[i] {
+				continue
+			}
+			less := arith.Compare(c.Builder, arith.CmpI, arith.NE, c.filled(size), c.index(shape[i]))
+			if rest == nil {
+				rest = less
+			} else {
+				rest = arith.Binary(c.Builder, arith.OrI, rest, less)
+			}
+		}
+	}
+	c.when(rest, func() { linalg.NewFill(c.Builder, value, buffer) })
 }
 
 // observed reports whether anything may depend on the elements of a tensor outside of a mask.
