@@ -133,11 +133,11 @@ def work(a):
             import triton_sim
             triton_sim.install(a.simulate)
             options = ["--device", "cpu"]
+            # Python programs that tests start find the simulated GPU in their sitecustomize.
+            os.environ["PYTHONPATH"] = os.pathsep.join([a.site, *filter(None, [os.environ.get("PYTHONPATH")])])
         else:
             import triton_hook
-            triton_hook.install()
-        # Python programs that tests start find the hook in their sitecustomize.
-        os.environ["PYTHONPATH"] = os.pathsep.join([a.site, *filter(None, [os.environ.get("PYTHONPATH")])])
+            triton_hook.install()  # and so have the Python programs that tests start
     files = [str(pathlib.Path(a.folder, f)) for f in a.files.split(",")]
     root = top(a.folder)
     status = pytest.main([*files, "-q", "--no-header", "--tb=short", "-p", "no:cacheprovider", "-W", "ignore",
@@ -228,12 +228,10 @@ def environment(tmp, pytest):
 
 
 def hooked_site(tmp, simulate):
-    """A folder whose sitecustomize.py puts the hook into every Python that finds it."""
+    """A folder whose sitecustomize.py puts the simulated GPU into every Python that finds it."""
     site = pathlib.Path(tmp, "site")
     site.mkdir()
-    install = f"import triton_sim\ntriton_sim.install({simulate!r})" if simulate else \
-        "import triton_hook\ntriton_hook.install()"
-    (site / "sitecustomize.py").write_text(f"import sys\nsys.path.append({str(HERE)!r})\n{install}\n")
+    (site / "sitecustomize.py").write_text(f"import sys\nsys.path.append({str(HERE)!r})\nimport triton_sim\ntriton_sim.install({simulate!r})\n")
     return str(site)
 
 
@@ -334,7 +332,7 @@ def parent(a):
     a.deadline = time.time() + a.budget
     a.out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as tmp:
-        env, site = environment(tmp, a.pytest), hooked_site(tmp, a.simulate)
+        env, site = environment(tmp, a.pytest), hooked_site(tmp, a.simulate) if a.simulate else ""
         sides = SIDES[1:] if a.simulate else SIDES
         workers = [Worker(a, side, n, tmp, env, site) for side in sides for n in range(a.workers)]
         for w in workers:

@@ -199,3 +199,17 @@ func TestManifest(t *testing.T) {
 		t.Errorf("%s, %d files", got, len(m.Files))
 	}
 }
+
+// TestWheelPrograms holds the Python package to programs that a release has.
+func TestWheelPrograms(t *testing.T) {
+	r := &release{root: filepath.Join("..", "..")}
+	packages, err := r.packages()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, pkg := range wheelPrograms {
+		if !slices.Contains(packages, pkg) {
+			t.Errorf("%s is not one of %v", pkg, packages)
+		}
+	}
+}

@@ -34,7 +34,7 @@ class Case(unittest.TestCase):
         self.folder = pathlib.Path(tmp.name)
         self.fake = standin_triton.write_program(self.folder / "tritonc")
         self.log = self.folder / "log"
-        env = {k: "" for k in ("TRITONC", "TRITONC_PROGRAM", "TRITONC_FALLBACK", "TRITONC_KEEP", "TRITONC_PTXAS", "TRITON_PTXAS_PATH",
+        env = {k: "" for k in ("TRITONC", "TRITONC_PROGRAM", "TRITONC_FALLBACK", "TRITONC_FLAGS", "TRITONC_KEEP", "TRITONC_PTXAS", "TRITON_PTXAS_PATH",
                                "PTXAS_OPTIONS", "DISABLE_MMA_V3", "PYTHONPATH", "TORCH_COMPILE_CACHE_KEY_TAG", "TRITONC_SETTINGS")}
         env.update(FAKE_LOG=str(self.log), FAKE_PTXAS="/triton/ptxas", FAKE_PTXAS_BLACKWELL="/triton/ptxas-blackwell")
         for patch in (mock.patch.dict(os.environ, env), mock.patch.dict(sys.modules), mock.patch.object(sys, "path", list(sys.path))):
@@ -101,6 +101,9 @@ class StagesTest(Case):
             self.compile()
         flags = " ".join(self.calls()[0][0])
         self.assertIn("--allow-unlaunchable --option tma=never -w 4", flags)
+        hook.uninstall()
+        with mock.patch.dict(os.environ, {"TRITONC_FLAGS": "--option ptx=direct"}):
+            self.assertEqual(self.install().flags, ("--option", "ptx=direct"))
         self.assertIn("--option ptx_options=--opt-level 1 --option wgmma=never", flags)
 
     def test_in_the_middle(self):
@@ -633,11 +636,12 @@ class RealCompilerTest(Case):
     def test_each_version(self):
         for version in ("3.4.0", "3.5.1", "3.8.0"):
             with self.subTest(version), mock.patch("tritonc.stages.Hook.environment", lambda *_: {}):
-                self.use(version)
-                hook.install(TRITONC)
-                asm, metadata = self.compile(standin_triton.TTIR)
-                self.assertTrue(self.compiler.launch(asm, metadata, 1))
-                self.assertTrue(asm["cubin"].startswith(b"\x7fELF"))
+                for flags in ([], ["--option", "ptx=direct"]):
+                    self.use(version)
+                    hook.install(TRITONC, flags=flags)
+                    asm, metadata = self.compile(standin_triton.TTIR)
+                    self.assertTrue(self.compiler.launch(asm, metadata, 1))
+                    self.assertTrue(asm["cubin"].startswith(b"\x7fELF"))
 
 
 if __name__ == "__main__":

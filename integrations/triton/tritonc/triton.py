@@ -10,6 +10,7 @@ compiles either, which is told once per kernel.
 """
 
 import os
+import shlex
 import sys
 
 from . import children, program, session, torch, versions
@@ -37,7 +38,7 @@ def install(program_path=None, fallback=None, flags=None, keep=None, assemble=Tr
 
     program_path  the program tritonc (default: TRITONC_PROGRAM, or the package's own)
     fallback      Triton compiles what tritonc does not (default: TRITONC_FALLBACK, or False)
-    flags         more flags of tritonc's, such as ["--option", "wgmma=never"]
+    flags         more flags of tritonc's, such as ["--option", "ptx=direct"] (default: the words of TRITONC_FLAGS)
     keep          a folder that gets the input of each compile that failed (default: TRITONC_KEEP)
     assemble      False stops at PTX, which stands in the cubin's place
     compiler      another object with Compiler's method compile(), for this process alone
@@ -45,7 +46,7 @@ def install(program_path=None, fallback=None, flags=None, keep=None, assemble=Tr
     settings = {
         "program": program.find(program_path),
         "fallback": os.environ.get("TRITONC_FALLBACK", "").lower() in YES if fallback is None else bool(fallback),
-        "flags": list(flags or ()),
+        "flags": shlex.split(os.environ.get("TRITONC_FLAGS", "")) if flags is None else list(flags),
         "keep": keep or os.environ.get("TRITONC_KEEP") or None,
         "assemble": bool(assemble),
     }
