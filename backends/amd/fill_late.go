@@ -32,7 +32,7 @@ var fillLate = &pass.Pass{
 		lowered,
 	},
 	Example: fillLateExample,
-	Before:  facts.Lowerable,
+	Before:  []*pass.Fact{facts.Machine, facts.Layouts, facts.NoDescriptors, facts.NoTensorPointers},
 	Run: func(r *pass.Run) error {
 		c := chip.Of(r.Module.StringAttr(ttg.TargetAttr))
 		if c == nil {

@@ -53,8 +53,11 @@ func (o options) without(rows []pass.Row) []pass.Row {
 
 // checkSkipped says why passes cannot be left out, or nil.
 func checkSkipped(a arch, names []string) error {
-	o := options{NumWarps: 4}
-	_, err := pass.Without(slices.Concat(ttirRows(o), ttgirRows(a, o)), names, optionSkipPasses)
+	var rows []pass.Row // of any options: a name may stand where others leave its pass out
+	for _, o := range []options{{NumWarps: 4, UseBufferOps: true}, {NumWarps: 4, UseAsyncCopy: true}} {
+		rows = append(rows, slices.Concat(ttirRows(o), ttgirRows(a, o))...)
+	}
+	_, err := pass.Without(rows, names, optionSkipPasses)
 	return err
 }
 

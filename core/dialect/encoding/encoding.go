@@ -50,10 +50,11 @@ func Get(t ir.Type) layout.Encoding {
 	return nil
 }
 
-// AttrOf is the encoding attribute of a tensor type, nil when it has none.
+// AttrOf is the encoding attribute of a tensor type, nil when it has none; also of the nil
+// type that callers have of what is not a tensor.
 func AttrOf(t ir.Type) *Attr {
-	tt, ok := t.(*ir.TensorType)
-	if !ok {
+	tt, _ := t.(*ir.TensorType)
+	if tt == nil {
 		return nil
 	}
 	a, _ := tt.Encoding.(*Attr)
