@@ -361,9 +361,14 @@ func (p *dotProgram) results(a, b, d func(i, j int) float64) (o, e []float64) {
 }
 
 // TestRandomDots: programs of dots on cuda:90, by wgmma or not, by TMA or by pointers, with
-// warps that copy, as clusters, with any number of stages, compute what they say.
+// warps that copy, as clusters, with any number of stages, compute what they say; on AMD's
+// GPUs with their options.
 func TestRandomDots(t *testing.T) {
 	each := 6
+	known, drawn := dotVariations, randomVariation
+	if onAMD() {
+		known, drawn = amdVariations(), randomAMD
+	}
 	eachProgram(t, func(t *testing.T, i int, r *rand.Rand) {
 		if i%2 == 1 && programs() <= 24 {
 			t.Skip("every second program is left out where there are few")
@@ -392,9 +397,9 @@ func TestRandomDots(t *testing.T) {
 		}
 		variations := []dotVariation{{warps: 4, stages: 3}}
 		for k := range each {
-			variations = append(variations, dotVariations[(i/2*each+k)%len(dotVariations)])
+			variations = append(variations, known[(i/2*each+k)%len(known)])
 		}
-		variations = append(variations, randomVariation(r))
+		variations = append(variations, drawn(r))
 		passed := func(i int, x *array.Array, rows, cols int) any {
 			if !p.host[i] {
 				return x

@@ -39,16 +39,13 @@ func onCUDA() bool {
 	return target == "" || strings.HasPrefix(target, "cuda:")
 }
 
-// onAMD reports whether they are compiled for AMD's.
-func onAMD() bool { return strings.HasPrefix(os.Getenv(kerneltest.TargetEnv), "hip:") }
-
 // onNPU reports whether they are compiled for NPUs.
 func onNPU() bool { return strings.HasPrefix(os.Getenv(kerneltest.TargetEnv), "npu:") }
 
-// portable are those of a program's options that targets of all vendors have: for AMD's
-// and NPUs none, as they are about NVIDIA's instructions and passes.
+// portable are those of a program's options that the target has: for NPUs none, as they are
+// about GPUs' instructions and passes.
 func portable(o kerneltest.Options) kerneltest.Options {
-	if onAMD() || onNPU() {
+	if onNPU() {
 		return nil
 	}
 	return o

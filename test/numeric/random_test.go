@@ -195,11 +195,15 @@ func (v variation) String() string {
 // machines are tried on every program, the first to compare with.
 var machines = []variation{{1, 3, nil}, {4, 1, nil}, {4, 2, nil}, {4, 3, nil}, {4, 4, nil}, {8, 3, nil}}
 
-// choices are tried in turn: each pass left out that can be, LLVM's optimizer, and
-// operands that are read ahead.
+// choices are tried in turn: each pass left out that can be, and options on which results
+// do not depend, such as LLVM's optimizer, and operands that are read ahead.
 func choices(t *testing.T) []variation {
 	t.Helper()
-	target, err := core.ParseTarget("cuda:80")
+	name := "cuda:80"
+	if onAMD() {
+		name = os.Getenv(kerneltest.TargetEnv)
+	}
+	target, err := core.ParseTarget(name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -220,6 +224,12 @@ func choices(t *testing.T) []variation {
 		{4, 4, kerneltest.Options{"prefetch_operands": true}},
 		{4, 3, kerneltest.Options{"llvm_passes": "short"}},
 		{4, 3, kerneltest.Options{"llvm_passes": "O3"}},
+	}
+	if onAMD() {
+		out = nil
+		for _, o := range amdOptions() {
+			out = append(out, variation{4, 3, o})
+		}
 	}
 	known := map[string]bool{}
 	for _, s := range stages.Stages {
@@ -243,7 +253,7 @@ func choices(t *testing.T) []variation {
 
 // withClusters adds a cluster of any size, where the target has them.
 func withClusters(r *rand.Rand, all []variation, target string) []variation {
-	if target != "cuda:90" {
+	if target != "cuda:90" || !onCUDA() {
 		return all
 	}
 	return append(slices.Clip(all), variation{4, 3, kerneltest.Options{"num_ctas": 2 << r.IntN(4)}})
