@@ -45,6 +45,8 @@ type Properties struct {
 	Memory int64
 	// Simulated devices have times that tell nothing of a real one's.
 	Simulated bool
+	// Timelines says that reports of launches are Timelines.
+	Timelines bool
 }
 
 // Buffer is an allocation of device memory.
@@ -153,6 +155,13 @@ type Report interface {
 	// WriteTable prints for people, WriteJSON one JSON object and a newline.
 	WriteTable(w io.Writer) error
 	WriteJSON(w io.Writer) error
+}
+
+// Timeline is a Report that can be drawn: what the parts of the device did over time.
+type Timeline interface {
+	Report
+	// WriteTimeline writes the picture as SVG.
+	WriteTimeline(w io.Writer) error
 }
 
 // Fault is a launch that the device found fault with: an access out of bounds,

@@ -138,7 +138,7 @@ func (c *completer) devices(cmd *cobra.Command, _ []string, _ string) ([]string,
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	defer host.Close()
-	list := []string{cobra.CompletionWithDesc(simulatedName, "a GPU simulated in this process")}
+	list := []string{cobra.CompletionWithDesc(simulatedName, "a GPU or an NPU simulated in this process")}
 	for _, r := range listDevices(cmd.Context(), host) {
 		if r.Error == "" && r.Device != simulatedName {
 			list = append(list, cobra.CompletionWithDesc(r.Device, r.Name))

@@ -71,6 +71,7 @@ type runFlags struct {
 	seed            uint64
 	report          string
 	html            string
+	timeline        string
 	schedule        string
 	trace           string
 	maxInstructions uint64
@@ -108,6 +109,7 @@ func runVerb(env *environment) *cobra.Command {
 	flags.Uint64Var(&f.seed, "seed", 0, "the `SEED` of random values and of a random schedule")
 	flags.StringVar(&f.report, "report", "", "print what the device counted, as a `FORM`: table or json")
 	flags.StringVar(&f.html, "html", "", "write what the device counted as one page with the kernel's source\nto `FILE.html`")
+	flags.StringVar(&f.timeline, "timeline", "", "draw what the pipes of a core of a simulated NPU did over time\nto `FILE.svg`")
 	flags.StringVar(&f.schedule, "schedule", "natural", "the `ORDER` in which blocks and warps run: natural or random")
 	flags.StringVar(&f.trace, "trace", "", "print each instruction of one `BLOCK:WARP`, both by number")
 	flags.Uint64Var(&f.maxInstructions, "max-instructions", 0, "end a kernel one of whose blocks executes more than `N` (1<<32)")
@@ -160,6 +162,9 @@ func runFile(ctx context.Context, env *environment, cmd *cobra.Command, f *runFl
 		return err
 	}
 	defer dev.Close()
+	if err := f.checkDevice(dev); err != nil {
+		return err
+	}
 	defineDevice(src, dev.Properties())
 	req.opts.Stages = nil
 	if f.use != "" {
@@ -357,8 +362,19 @@ func (f *runFlags) check() error {
 	default:
 		return usagef("--report %s: the forms are table and json", f.report)
 	}
+	if f.timeline != "" && !strings.HasSuffix(f.timeline, ".svg") {
+		return usagef("--timeline %s: its name should end in .svg", f.timeline)
+	}
 	if f.grid == "" && !f.bundled {
 		return usagef("no --grid given").withHelp("--grid says how many blocks run, for example --grid \"cdiv(n, BLOCK)\", or --grid 1")
+	}
+	return nil
+}
+
+// checkDevice refuses what is asked of a device that cannot do it.
+func (f *runFlags) checkDevice(dev driver.Device) error {
+	if p := dev.Properties(); f.timeline != "" && !p.Timelines {
+		return usagef("--timeline: the %s draws none; simulated NPUs do", p.Name).withHelp("--report table says what it counts by line, and --html writes it as a page")
 	}
 	return nil
 }
@@ -440,6 +456,11 @@ func (r *runner) run(ctx context.Context, dev driver.Device, kernel *runnable) e
 	}
 	if result != nil && r.flags.html != "" {
 		if err := r.writePage(result.Report, dev); err != nil {
+			return err
+		}
+	}
+	if result != nil && r.flags.timeline != "" {
+		if err := r.writeTimeline(result.Report); err != nil {
 			return err
 		}
 	}

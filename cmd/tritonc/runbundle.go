@@ -80,6 +80,9 @@ func runBundle(ctx context.Context, env *environment, cmd *cobra.Command, f *run
 		return err
 	}
 	defer dev.Close()
+	if err := f.checkDevice(dev); err != nil {
+		return err
+	}
 	fn, err := k.Load(dev)
 	if err != nil {
 		return explainArg(err)

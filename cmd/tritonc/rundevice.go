@@ -25,10 +25,10 @@ import (
 const simulatedName = "sim"
 
 // simulatedHelp is the next step where a real device will not do.
-const simulatedHelp = "--device sim is a simulated GPU"
+const simulatedHelp = "--device sim is a simulated device"
 
 // simulatedFlags ask for what only the simulated device does.
-var simulatedFlags = []string{"report", "html", "schedule", "trace", "max-instructions", "sample"}
+var simulatedFlags = []string{"report", "html", "timeline", "schedule", "trace", "max-instructions", "sample"}
 
 // place is where a run takes place.
 type place struct {

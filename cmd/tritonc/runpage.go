@@ -11,6 +11,7 @@ import (
 	"github.com/tritonc/tritonc/core"
 	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/driver"
+	"github.com/tritonc/tritonc/driver/sim/npu"
 	"github.com/tritonc/tritonc/driver/sim/page"
 	"github.com/tritonc/tritonc/driver/sim/simt"
 )
@@ -52,35 +53,56 @@ func (r *runner) recordSources() {
 
 // writePage is --html.
 func (r *runner) writePage(report driver.Report, dev driver.Device) error {
-	counted, ok := report.(*simt.Report)
-	if !ok {
-		return nil
-	}
 	sizes := make([]string, len(r.grid))
 	for i, n := range r.grid {
 		sizes[i] = strconv.Itoa(n)
 	}
-	p := page.Page{
-		Facts: []page.Fact{
-			{Name: "device", Text: dev.Properties().Name},
-			{Name: "grid", Text: strings.Join(sizes, " × ") + " blocks of " + diag.Count(counted.Threads, "thread")},
-		},
-		Sources: r.sources.text,
+	grid := page.Fact{Name: "grid", Text: strings.Join(sizes, " × ") + " programs"}
+	if counted, ok := report.(*simt.Report); ok {
+		grid.Text = strings.Join(sizes, " × ") + " blocks of " + diag.Count(counted.Threads, "thread")
 	}
+	p := page.Page{Facts: []page.Fact{{Name: "device", Text: dev.Properties().Name}, grid}, Sources: r.sources.text}
 	if r.signature != "" {
 		p.Facts = append(p.Facts, page.Fact{Name: "signature", Text: r.signature})
 	}
 	var b bytes.Buffer
-	if err := page.Write(&b, counted, p); err != nil {
+	var err error
+	switch counted := report.(type) {
+	case *simt.Report:
+		err = page.Write(&b, counted, p)
+	case *npu.Report:
+		err = page.WriteNPU(&b, counted, p)
+	default:
+		err = fmt.Errorf("--html: there is no page of what the %s counts", dev.Properties().Name)
+	}
+	if err != nil {
 		return err
 	}
-	dir, base := filepath.Split(r.flags.html)
+	return r.writePicture(r.flags.html, b.Bytes(), "the counters are")
+}
+
+// writeTimeline is --timeline.
+func (r *runner) writeTimeline(report driver.Report) error {
+	t, ok := report.(driver.Timeline)
+	if !ok {
+		return nil // the device was asked before, and launched nothing that it could draw
+	}
+	var b bytes.Buffer
+	if err := t.WriteTimeline(&b); err != nil {
+		return err
+	}
+	return r.writePicture(r.flags.timeline, b.Bytes(), "the timeline is")
+}
+
+// writePicture writes a file and says so.
+func (r *runner) writePicture(path string, data []byte, what string) error {
+	dir, base := filepath.Split(path)
 	if dir == "" {
 		dir = "."
 	}
-	if err := writeFiles(dir, []outFile{{base, b.Bytes()}}); err != nil {
+	if err := writeFiles(dir, []outFile{{base, data}}); err != nil {
 		return err
 	}
-	fmt.Fprintf(r.out, "the counters are in %s\n", r.flags.html)
+	fmt.Fprintf(r.out, "%s in %s\n", what, path)
 	return nil
 }

@@ -53,7 +53,7 @@ func newNPU(t target.Target, opts *Options) (driver.Device, error) {
 func propertiesOf(c *chip.Chip) driver.Properties {
 	return driver.Properties{
 		Name: "simulated " + c.Vendor, Stage: npuStage, Target: target.Target{Backend: chip.Backend, Arch: c.Name, WarpSize: npuWarp},
-		WarpSize: npuWarp, Multiprocessors: c.Cubes, MaxThreads: npuMaxThreads, MaxShared: c.UB, Memory: npu.Memory, Simulated: true,
+		WarpSize: npuWarp, Multiprocessors: c.Cubes, MaxThreads: npuMaxThreads, MaxShared: c.UB, Memory: npu.Memory, Simulated: true, Timelines: true,
 	}
 }
 

@@ -108,6 +108,7 @@ var rules = []rule{
 	{"driver/simulated", []string{"backends/npu/chip", "core/diag", "core/work", "driver", "driver/sim/...", "plugin-sdk/target"}, nil, "a device runs binaries, it does not compile"},
 	{"driver/sim/npu", []string{"backends/npu/chip", "core/diag", "core/work", "driver/sim/simt"}, stdlibOnly, "what programs of NPUs mean is said by their format; chips and costs are data"},
 	{"driver/sim/amdgcn", []string{"core/diag", "core/work", "driver/sim/simt"}, stdlibOnly, "what reads one machine's code knows no other's"},
+	{"driver/sim/page", []string{"backends/npu/chip", "core/diag", "core/work", "driver/sim/..."}, nil, "a page is of what any simulator counted"},
 	{"driver/sim/...", []string{"core/diag", "core/work", "driver/sim/..."}, nil, "the simulator knows code for GPUs, and no device of ours"},
 	{"driver/native", []string{"core/diag", "core/work", "plugin-sdk/..."}, nil, "what drivers over a vendor's library share knows no vendor"},
 	{"driver/ascend/...", []string{"backends/npu/chip", "core/diag", "core/work", "driver/ascend", "driver/native", "plugin-sdk/..."}, nil, "a driver plugin speaks with a vendor's library and the SDK"},

@@ -17,7 +17,8 @@
 //	order.go, conflict.go          order between the pipes of a core, and between programs
 //	finding.go                     what is reported
 //	trace.go, l2.go, clock.go      what was executed, and how long it takes
-//	device.go, report.go           launches and their reports; timeline.go draws one
+//	device.go, report.go           launches and their reports; lines.go has them by line, and
+//	                               timeline.go draws one
 //
 // # Two steps
 //

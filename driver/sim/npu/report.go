@@ -85,8 +85,8 @@ func (r *Report) Time() time.Duration {
 	return time.Duration(r.Cycles / r.clock * float64(time.Microsecond))
 }
 
-// busy is the part of the time of all cores that a pipe was busy.
-func (r *Report) busy(p Pipe) float64 {
+// Busy is the part of the time of all cores that a pipe was busy.
+func (r *Report) Busy(p Pipe) float64 {
 	if r.Cycles == 0 {
 		return 0
 	}
@@ -110,11 +110,31 @@ func (r *Report) WriteTable(w io.Writer) error {
 	fmt.Fprintf(t, "pipe\tcycles of all cores\tbusy\n")
 	for p, n := range r.Pipes {
 		if n > 0 {
-			fmt.Fprintf(t, "  %s\t%.0f\t%.1f %%\n", Pipe(p), n, 100*r.busy(Pipe(p)))
+			fmt.Fprintf(t, "  %s\t%.0f\t%.1f %%\n", Pipe(p), n, 100*r.Busy(Pipe(p)))
 		}
 	}
 	for _, f := range r.Findings {
 		fmt.Fprintf(t, "finding\t%s\t%s\n", f.Kind, f.Loc)
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	return r.writeLines(w)
+}
+
+// writeLines prints the cycles of each pipe and the bytes by line.
+func (r *Report) writeLines(w io.Writer) error {
+	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', tabwriter.AlignRight)
+	pipes := r.PipesUsed()
+	for _, p := range pipes {
+		fmt.Fprintf(t, "%s\t", p)
+	}
+	fmt.Fprint(t, "bytes in\tbytes out\t  line\n")
+	for _, l := range r.Lines() {
+		for _, p := range pipes {
+			fmt.Fprintf(t, "%.0f\t", l.Cycles[p])
+		}
+		fmt.Fprintf(t, "%d\t%d\t  %s:%d\n", l.In, l.Out, l.File, l.Line)
 	}
 	return t.Flush()
 }
@@ -140,6 +160,13 @@ func (r *Report) WriteJSON(w io.Writer) error {
 		Line    int    `json:"line"`
 		Count   int    `json:"count"`
 	}
+	type line struct {
+		File   string             `json:"file"`
+		Line   int                `json:"line"`
+		Cycles map[string]float64 `json:"cycles"`
+		In     int64              `json:"bytes_in"`
+		Out    int64              `json:"bytes_out"`
+	}
 	out := struct {
 		Kernel       string          `json:"kernel"`
 		Chip         string          `json:"chip"`
@@ -153,11 +180,24 @@ func (r *Report) WriteJSON(w io.Writer) error {
 		Used         map[string]int  `json:"memory"`
 		Pipes        map[string]pipe `json:"pipes"`
 		Findings     []finding       `json:"findings"`
+		Time         int64           `json:"nanoseconds"`
+		Lines        []line          `json:"lines"`
 	}{
 		r.Kernel, r.Chip, r.Grid, len(r.CoreCycles), r.Cycles, r.CoreCycles, r.Instructions, r.In, r.Out,
 		map[string]int{},
 		map[string]pipe{},
 		[]finding{},
+		r.Time().Nanoseconds(),
+		[]line{},
+	}
+	for _, l := range r.Lines() {
+		cycles := map[string]float64{}
+		for p, n := range l.Cycles {
+			if n > 0 {
+				cycles[Pipe(p).String()] = n
+			}
+		}
+		out.Lines = append(out.Lines, line{l.File, l.Line, cycles, l.In, l.Out})
 	}
 	for s, n := range r.Used {
 		if n > 0 {
@@ -166,7 +206,7 @@ func (r *Report) WriteJSON(w io.Writer) error {
 	}
 	for p, n := range r.Pipes {
 		if n > 0 {
-			out.Pipes[Pipe(p).String()] = pipe{n, r.busy(Pipe(p))}
+			out.Pipes[Pipe(p).String()] = pipe{n, r.Busy(Pipe(p))}
 		}
 	}
 	for _, f := range r.Findings {

@@ -28,7 +28,15 @@ type Fact struct{ Name, Text string }
 //go:embed page.html.tmpl
 var text string
 
-var pageTemplate = template.Must(template.New("page").Parse(text))
+//go:embed page.css
+var style string
+
+var pageTemplate = parse("page", text)
+
+// parse reads the template of a page, which may have the style of all.
+func parse(name, text string) *template.Template {
+	return template.Must(template.Must(template.New(name).Parse(text)).New("style").Parse(style)).Lookup(name)
+}
 
 // Write writes the page of a report.
 func Write(w io.Writer, r *simt.Report, p Page) error {
@@ -98,14 +106,20 @@ func content(r *simt.Report, p Page) *view {
 		for to < len(r.Lines) && r.Lines[to].Loc.File == r.Lines[from].Loc.File {
 			to++
 		}
-		v.Files = append(v.Files, fileOf(r.Lines[from:to], p.Sources, v.Lanes, most))
+		var rows []row
+		for i := range r.Lines[from:to] {
+			rows = append(rows, counted(&r.Lines[from+i], v.Lanes, most))
+		}
+		v.Files = append(v.Files, fileOf(r.Lines[from].Loc.File, rows, p.Sources))
 		from = to
 	}
-	// The kernel's own file comes first, which is the one with most of the lines.
-	slices.SortStableFunc(v.Files, func(a, b file) int {
-		return weight(b) - weight(a)
-	})
+	sortFiles(v.Files)
 	return v
+}
+
+// sortFiles has the kernel's own file first, which is the one with most of the lines.
+func sortFiles(files []file) {
+	slices.SortStableFunc(files, func(a, b file) int { return weight(b) - weight(a) })
 }
 
 // weight orders files: those whose text is there come first.
@@ -151,9 +165,9 @@ func summary(r *simt.Report) []Fact {
 
 func part(a, b uint64) float64 { return 100 * float64(a) / float64(max(b, 1)) }
 
-// fileOf makes the rows of a file: lines that count, and those around them.
-func fileOf(lines []simt.LineCount, sources map[string]string, lanes int, most uint64) file {
-	name := lines[0].Loc.File
+// fileOf makes the rows of a file: lines that count, whose texts it adds, and those around
+// them.
+func fileOf(name string, lines []row, sources map[string]string) file {
 	text, ok := sources[name]
 	f := file{Name: visible(name), Missing: !ok}
 	var source []string
@@ -165,8 +179,7 @@ func fileOf(lines []simt.LineCount, sources map[string]string, lanes int, most u
 	}
 	next := 1 // the first line that has no row
 	for i := range lines {
-		l := &lines[i]
-		at := l.Loc.Line
+		at := lines[i].Line
 		first := max(at-context, next)
 		if !ok {
 			first = at
@@ -177,11 +190,12 @@ func fileOf(lines []simt.LineCount, sources map[string]string, lanes int, most u
 		for n := first; n < at; n++ {
 			f.Rows = append(f.Rows, plain(n, source))
 		}
-		f.Rows = append(f.Rows, counted(l, source, lanes, most))
+		lines[i].Text = plain(at, source).Text
+		f.Rows = append(f.Rows, lines[i])
 		next = at + 1
 		last := len(source)
 		if i+1 < len(lines) {
-			last = min(last, lines[i+1].Loc.Line-1)
+			last = min(last, lines[i+1].Line-1)
 		}
 		for ; next <= min(at+context, last); next++ {
 			f.Rows = append(f.Rows, plain(next, source))
@@ -204,10 +218,9 @@ func plain(n int, source []string) row {
 	return r
 }
 
-func counted(l *simt.LineCount, source []string, lanes int, most uint64) row {
-	r := plain(l.Loc.Line, source)
-	r.Own, r.Total = raw(&l.LineCounters), raw(&l.Total)
-	r.Heat = fmt.Sprintf("%.3f", float64(l.Warps)/float64(most))
+// counted is the row of a line that counts, less its text.
+func counted(l *simt.LineCount, lanes int, most uint64) row {
+	r := row{Line: l.Loc.Line, Own: raw(&l.LineCounters), Total: raw(&l.Total), Heat: fmt.Sprintf("%.3f", float64(l.Warps)/float64(most))}
 	for i, n := range r.Own {
 		cell := fmt.Sprint(n)
 		if i == 1 {
