@@ -1,7 +1,8 @@
 package ptx
 
-// sinkIncrements moves what the next iteration begins with behind the last use of
-// what this one began with, where nobody needs it before: then both have one register.
+// sinkIncrements moves the value that the next iteration begins with after the last use of
+// the one that this iteration began with, where nobody needs it before: then both have one
+// register.
 func sinkIncrements(f *fn) {
 	f.analyze()
 	for _, b := range f.blocks {
@@ -66,7 +67,7 @@ func lastUse(insts []*value, v *value) int {
 	return -1
 }
 
-// moveDown moves the instruction at one index behind the one at another.
+// moveDown moves the instruction at one index to after the one at another.
 func (b *block) moveDown(from, to int) {
 	v := b.insts[from]
 	copy(b.insts[from:to], b.insts[from+1:to+1])
