@@ -133,26 +133,26 @@ def first_line(e):
     return f"{type(e).__name__}: {(ours or lines or ['?'])[0].strip()}"[:300]
 
 
-def verdict(row, hook):
-    """What becomes of one row: a dict with at least "verdict" and "why"."""
+def verdict(row, session, theirs):
+    """What becomes of one row: a dict with at least "verdict" and "why". theirs() gives what
+    Triton's own compiler makes of it."""
     from torch._inductor import metrics
-    settings, want, eager = row[1], None, ""
+    want, eager = None, ""
     try:
         want = run(row, compiled=False)
     except Exception as e:
         eager = f"in eager mode: {first_line(e)}"
-    before = len(hook.installed().session.entries())
+    before = len(session.entries())
     metrics.reset()
     begun = time.time()
     problem, got = None, None
     try:
-        with cold(settings):
+        with cold(row[1]):
             got = run(row, compiled=True)
     except Exception as e:
         problem = first_line(e)
     seconds = time.time() - begun
-    entries = hook.installed().session.entries()[before:]
-    ours = [e for e in entries if e["how"] == "compiled"]
+    ours = [e for e in session.entries()[before:] if e["how"] == "compiled"]
     facts = {"seconds": seconds, "kernels": len({e["name"] for e in ours}), "configurations": len(ours),
              "compiling": sum(e["seconds"] for e in ours), "in_workers": sum(e["pid"] != os.getpid() for e in ours)}
     wrong = problem or eager or difference(got, want)
@@ -160,46 +160,65 @@ def verdict(row, hook):
         if not ours and metrics.generated_kernel_count:
             return {"verdict": "NOT OURS", "why": f"{metrics.generated_kernel_count} kernels, and tritonc compiled none", **facts}
         return {"verdict": "ok", "why": "", **facts}
-    hook.leave()
     try:
-        with cold(settings):
-            theirs = run(row, compiled=True)
+        other = theirs()
     except Exception as e:
         alone = f"with Triton alone: {first_line(e)}"
         if problem or eager:
             return {"verdict": "skipped", "why": alone, **facts}
         return {"verdict": "WRONG", "why": f"{wrong}; {alone}", **facts}
-    finally:
-        hook.enter()
     if problem:
         return {"verdict": "FAILED", "why": problem, **facts}
-    apart = difference(got, theirs)
+    apart = difference(got, other)
     if apart is None and ours:
         return {"verdict": "as Triton", "why": wrong, **facts}
     return {"verdict": "WRONG" if ours else "NOT OURS", "why": f"{wrong}; beside Triton: {apart or 'the same'}", **facts}
 
 
-class HookOf:
-    """The hook of this process, taken out for a comparison with Triton."""
+def without(environment, site):
+    """An environment in which nothing asks for tritonc."""
+    env = {k: v for k, v in environment.items() if not k.startswith("TRITONC") and k != "TORCH_COMPILE_CACHE_KEY_TAG"}
+    env["PYTHONPATH"] = os.pathsep.join(p for p in env.get("PYTHONPATH", "").split(os.pathsep) if p and p != site)
+    return env
 
-    def __init__(self, program, wheel):
-        import tritonc.triton as package
-        if wheel and pathlib.Path(package.__file__).is_relative_to(HERE):
-            sys.exit("the package tritonc is not installed; check.py without --wheel takes that of the checkout")
-        self.package, self.program = package, program
-        self.enter()
 
-    def enter(self):
-        self.hook = self.package.install(self.program)
-        with contextlib.suppress(ImportError, AttributeError):  # workers that are ready compile
-            from torch._inductor.async_compile import AsyncCompile
-            AsyncCompile.wait_pool_ready()
+def by_triton(number, limit):
+    """What Triton alone makes of a row, in a process that tritonc was never in."""
+    import torch
+    from tritonc import children
+    with tempfile.TemporaryDirectory(prefix="tritonc-check-") as tmp:
+        path = os.path.join(tmp, "results.pt")
+        env = {**without(os.environ, children.SITE), "TORCHINDUCTOR_COMPILE_THREADS": "1"}
+        r = subprocess.run([sys.executable, str(HERE / "check.py"), "--theirs", str(number), "--log", path], env=env,
+                           stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=limit)
+        if r.returncode:
+            raise RuntimeError(r.stderr.strip().splitlines()[-1] if r.stderr.strip() else f"it ended with status {r.returncode}")
+        return torch.load(path, weights_only=False)
 
-    def leave(self):
-        self.package.uninstall()
 
-    def installed(self):
-        return self.hook
+def run_theirs(a):
+    """What by_triton starts."""
+    import check_rows
+    import torch
+    row = check_rows.rows()[a.theirs]
+    with cold(row[1]):
+        results = run(row, compiled=True)
+    if any(name.startswith("tritonc") for name in sys.modules):
+        sys.exit("tritonc is in this process")
+    torch.save(results, a.log)
+    return 0
+
+
+def install(program, wheel):
+    """Puts tritonc into this process and the workers of Inductor, which are started; the session."""
+    import tritonc.triton as package
+    if wheel and pathlib.Path(package.__file__).is_relative_to(HERE):
+        sys.exit("the package tritonc is not installed; check.py without --wheel takes that of the checkout")
+    session = package.install(program).session
+    with contextlib.suppress(ImportError, AttributeError):  # workers that are ready compile
+        from torch._inductor.async_compile import AsyncCompile
+        AsyncCompile.wait_pool_ready()
+    return session
 
 
 def work(a):
@@ -210,7 +229,7 @@ def work(a):
     import check_rows
     import torch  # noqa: F401
     begun = {e["row"] for e in read(a.log)}
-    hook, number, of = HookOf(a.program, a.wheel), *map(int, a.share.split("/"))
+    session, number, of = install(a.program, a.wheel), *map(int, a.share.split("/"))
     with open(a.log, "a", buffering=1) as log:
         for i, row in enumerate(check_rows.rows()):
             if i % of != number or a.only not in row[0] or i in begun:
@@ -219,7 +238,12 @@ def work(a):
                 print(json.dumps({"row": i, "name": row[0], "late": True}), file=log)
                 continue
             print(json.dumps({"row": i, "name": row[0], "begun": time.time()}), file=log)
-            found = verdict(row, hook)
+
+            def theirs(i=i, row=row):
+                print(json.dumps({"row": i, "name": row[0], "compared": True}), file=log)
+                return by_triton(i, 0.9 * a.limit)
+
+            found = verdict(row, session, theirs)
             print(json.dumps({"row": i, "name": row[0], **found}), file=log)
             if "CUDA error" in found["why"] or "device-side" in found["why"]:
                 return 3  # the context is lost; another process goes on
@@ -240,7 +264,7 @@ def read(path):
 def child(a, number, log):
     """The command of a worker."""
     argv = [sys.executable, str(HERE / "check.py"), "--share", f"{number}/{a.processes}", "--log", log, "--only", a.only,
-            "--deadline", str(a.deadline)]
+            "--deadline", str(a.deadline), "--limit", str(a.limit)]
     return argv + (["--program", a.program] if a.program else []) + (["--wheel"] if a.wheel else [])
 
 
@@ -326,7 +350,10 @@ def main(argv=None):
     for hidden in ("--share", "--log"):
         p.add_argument(hidden, help=argparse.SUPPRESS)
     p.add_argument("--deadline", type=float, help=argparse.SUPPRESS)
+    p.add_argument("--theirs", type=int, help=argparse.SUPPRESS)
     a = p.parse_args(argv)
+    if a.theirs is not None:
+        return run_theirs(a)
     if a.share:
         return work(a)
     a.deadline = time.time() + a.budget

@@ -118,14 +118,14 @@ class VerdictTest(unittest.TestCase):
     """What becomes of a row, by what each way of running it gives."""
 
     def verdict(self, eager, ours, theirs=None, compiled=1, generated=1):
-        session, at = types.SimpleNamespace(entries=lambda: log), []
         log = []
-        hook = types.SimpleNamespace(installed=lambda: types.SimpleNamespace(session=session), leave=lambda: at.append("out"), enter=lambda: at.append("in"))
 
         def run(row, compiled_):
-            result = eager if not compiled_ else theirs if at else ours
-            if compiled_ and not at:
+            if compiled_:
                 log.extend({"how": "compiled", "name": "k", "seconds": 0.5, "pid": 7} for _ in range(compiled))
+            return give(ours if compiled_ else eager)
+
+        def give(result):
             if isinstance(result, Exception):
                 raise result
             return result
@@ -134,8 +134,7 @@ class VerdictTest(unittest.TestCase):
         inductor.metrics = types.SimpleNamespace(reset=lambda: None, generated_kernel_count=generated)
         with stand_in(), mock.patch.dict(sys.modules, {"torch._inductor": inductor}), \
                 mock.patch.object(check, "run", lambda row, compiled: run(row, compiled)), mock.patch.object(check, "cold", lambda _: contextlib.nullcontext()):
-            out = check.verdict(("k", {}, None, None, False), hook)
-        self.assertIn(at, ([], ["out", "in"]))
+            out = check.verdict(("k", {}, None, None, False), types.SimpleNamespace(entries=lambda: list(log)), lambda: give(theirs))
         return out["verdict"], out
 
     def test_each(self):
@@ -148,6 +147,31 @@ class VerdictTest(unittest.TestCase):
         out = self.verdict([1], [1], compiled=2)[1]
         self.assertEqual((out["kernels"], out["configurations"], out["compiling"], out["in_workers"]), (1, 2, 1.0, 2))
         self.assertIn("error: no", self.verdict([1], error, [1])[1]["why"])
+
+
+class TheirsTest(unittest.TestCase):
+    def test_without(self):
+        env = check.without({"TRITONC": "1", "TRITONC_SETTINGS": "{}", "TRITON_CACHE_DIR": "/c", "PYTHONPATH": "/site:/a", "TORCH_COMPILE_CACHE_KEY_TAG": "x"}, "/site")
+        self.assertEqual(env, {"TRITON_CACHE_DIR": "/c", "PYTHONPATH": "/a"})
+
+    def test_by_triton(self):
+        """In a process of its own, which says what went wrong."""
+        torch = types.ModuleType("torch")
+        torch.load = lambda path, weights_only: json.loads(pathlib.Path(path).read_text())
+        made = []
+
+        def start(argv, env, **_):
+            made.append((argv, env))
+            if argv[argv.index("--theirs") + 1] == "7":
+                return types.SimpleNamespace(returncode=1, stderr="Traceback\nValueError: no")
+            pathlib.Path(argv[argv.index("--log") + 1]).write_text("[1, 2]")
+            return types.SimpleNamespace(returncode=0, stderr="")
+
+        with mock.patch.dict(sys.modules, {"torch": torch}), mock.patch("subprocess.run", start), mock.patch.dict("os.environ", {"TRITONC_SETTINGS": "{}"}):
+            self.assertEqual(check.by_triton(3, 5), [1, 2])
+            with self.assertRaisesRegex(RuntimeError, "ValueError: no"):
+                check.by_triton(7, 5)
+        self.assertNotIn("TRITONC_SETTINGS", made[0][1])
 
 
 # A worker that does to each of its rows what the row's name says.
