@@ -376,3 +376,23 @@ func TestBlockAtomics(t *testing.T) {
 		near(t, "least", least.data, mins, 0)
 	}
 }
+
+// TestBins counts numbers of which some have no bin.
+func TestBins(t *testing.T) {
+	r := newRand(t)
+	artifact := own(t, "bins", "*i32, *i32, *i32, N=64, B=8")
+	x, out, masked := integers(r, 64, 20), blank("i32", 8), blank("i32", 8)
+	want, wantMasked := make([]float64, 8), make([]float64, 8)
+	for i := range x.data {
+		x.data[i] -= 6
+		if v := int(x.data[i]); v >= 0 && v < 8 {
+			want[v]++
+			if v != 1 {
+				wantMasked[v]++
+			}
+		}
+	}
+	run(t, "bins", artifact, [3]int{1, 1, 1}, x, out, masked)
+	near(t, "out", out.data, want, 0)
+	near(t, "masked", masked.data, wantMasked, 0)
+}

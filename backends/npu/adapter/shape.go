@@ -78,10 +78,12 @@ func (c *converter) shape(op *ir.Operation) {
 				n := arith.Binary(c.Builder, arith.AddI, c.extract(carried[0], []*ir.Value{bin}), one)
 				return c.Op(linalg.Insert, []*ir.Value{n, carried[0], bin}).OneResult()
 			}
-			if v.Mask() == nil {
-				return []*ir.Value{count()}
+			// As on GPUs, what has no bin is not counted.
+			counts := arith.Compare(c.Builder, arith.CmpI, arith.ULT, bin, c.index(shape[0]))
+			if v.Mask() != nil {
+				counts = arith.Binary(c.Builder, arith.AndI, counts, c.extract(c.value(v.Mask()), at))
 			}
-			return []*ir.Value{c.choose(c.extract(c.value(v.Mask()), at), carried[0].Type(), count, func() *ir.Value { return carried[0] })}
+			return []*ir.Value{c.choose(counts, carried[0].Type(), count, func() *ir.Value { return carried[0] })}
 		})[0])
 	}
 }

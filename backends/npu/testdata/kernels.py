@@ -265,3 +265,10 @@ def running(x_ptr, out_ptr, n, scale, B: tl.constexpr):
         tl.store(out_ptr + out_at + tl.arange(0, B), x - value, mask=k < n)
         at += B
         out_at += B
+
+
+@triton.jit
+def bins(x_ptr, out_ptr, masked_ptr, N: tl.constexpr, B: tl.constexpr):
+    x = tl.load(x_ptr + tl.arange(0, N))
+    tl.store(out_ptr + tl.arange(0, B), tl.histogram(x, B))
+    tl.store(masked_ptr + tl.arange(0, B), tl.histogram(x, B, mask=x != 1))
