@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tritonc/tritonc/internal/mlircpu"
 	"github.com/tritonc/tritonc/internal/refkernels"
 )
 
@@ -46,7 +47,7 @@ func TestReferenceKernels(t *testing.T) {
 			if err := os.WriteFile(input, artifact, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			if out, err := exec.Command(opt, append([]string{"-o", os.DevNull, input}, pipeline...)...).CombinedOutput(); err != nil {
+			if out, err := exec.Command(opt, append([]string{"-o", os.DevNull, input}, mlircpu.Pipeline(string(artifact))...)...).CombinedOutput(); err != nil {
 				t.Fatalf("mlir-opt-22: %v\n%s", err, out)
 			}
 		})

@@ -16,15 +16,8 @@ import (
 	"github.com/tritonc/tritonc/core/dialect"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/ir/text"
+	"github.com/tritonc/tritonc/internal/mlircpu"
 )
-
-// pipeline lowers the stage ttadapter to LLVM's dialect by passes of MLIR alone.
-var pipeline = []string{
-	"--convert-elementwise-to-linalg", "--one-shot-bufferize=allow-return-allocs-from-loops", "--convert-linalg-to-loops",
-	"--expand-strided-metadata", "--lower-affine", "--convert-scf-to-cf", "--expand-strided-metadata", "--lower-affine",
-	"--arith-expand", "--memref-expand", "--convert-math-to-llvm", "--convert-math-to-libm", "--convert-arith-to-llvm",
-	"--convert-index-to-llvm", "--finalize-memref-to-llvm", "--convert-func-to-llvm", "--convert-cf-to-llvm", "--reconcile-unrealized-casts",
-}
 
 // array is an argument in memory: numbers of an element type of MLIR.
 type array struct {
@@ -103,7 +96,7 @@ func runOnCPU(t *testing.T, kernel string, artifact []byte, grid [3]int, args ..
 	if err := os.WriteFile(input, program(t, kernel, artifact, grid, args), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	lowered, err := exec.Command(opt, append([]string{input}, pipeline...)...).Output()
+	lowered, err := exec.Command(opt, append([]string{input}, mlircpu.Pipeline(string(artifact))...)...).Output()
 	if err != nil {
 		t.Fatalf("mlir-opt-22: %v\n%s", err, stderrOf(err))
 	}

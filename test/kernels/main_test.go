@@ -12,6 +12,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/tritonc/tritonc/backends/amd"
+	"github.com/tritonc/tritonc/backends/npu"
 	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/internal/kerneltest"
 )
@@ -22,13 +23,20 @@ var notRun = map[string]string{
 	"extra.extra":    "it calls functions that only the backend of the golden tests has",
 }
 
+// notFor are the reference kernels that a target refuses.
+var notFor = map[string][]string{
+	"cuda:80":         {"casts_fp8"},
+	"npu:ascend910b3": {"inline_asm", "debugging"}, // PTX, and tl.device_print
+}
+
 // TestMain checks, when all tests ran, that they leave out no operation of the
 // language, no golden kernel, and no reference kernel on a target that Triton
-// compiled it for. What only passes make (dialect ttg) is for the
+// compiled it for or on an NPU. What only passes make (dialect ttg) is for the
 // tests of the backend.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	kerneltest.AddBackend(amd.New(), nil)
+	kerneltest.AddBackend(npu.New(), openNPU)
 	code := m.Run()
 	everything := flag.Lookup("test.run").Value.String() == "" && flag.Lookup("test.skip").Value.String() == "" && !testing.Short()
 	operations, kernels := kerneltest.Covered()
@@ -58,9 +66,9 @@ func uncovered(operations, kernels map[string]bool) (missing []string) {
 		if strings.HasPrefix(line, "#") || len(f) < 3 {
 			continue
 		}
-		for _, target := range []string{"cuda:80", "cuda:90"} {
+		for _, target := range []string{"cuda:80", "cuda:90", "npu:ascend910b3"} {
 			name := strings.TrimSuffix(f[1], ".py") + "." + f[2] + "@" + target
-			if !kernels[name] && !(f[2] == "casts_fp8" && target == "cuda:80") && !slices.Contains(missing, noRun+name) {
+			if !kernels[name] && !slices.Contains(notFor[target], f[2]) && !slices.Contains(missing, noRun+name) {
 				missing = append(missing, noRun+name)
 			}
 		}
