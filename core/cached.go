@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -35,6 +36,9 @@ type Cache struct {
 	// programs in, which are searchPath, as PATH lists them. The text is empty when
 	// there is no backend for the target. It is plugin.Host's method.
 	Identity func(ctx context.Context, target Target) (text, searchPath string, err error)
+	// Dir is the folder that paths of backends are relative to; empty: that of this
+	// process.
+	Dir string
 	// Log receives what is of interest to somebody who wonders about the cache;
 	// nil drops it.
 	Log func(message string)
@@ -81,8 +85,13 @@ type fileState struct {
 	MTime int64  `json:"mtime"`
 }
 
-func stateOf(path string) fileState {
-	info, err := os.Stat(path)
+// stateOf is that of a file or folder of the machine as it is now.
+func (c *Cache) stateOf(path string) fileState {
+	at := path
+	if c.Dir != "" && !filepath.IsAbs(path) {
+		at = filepath.Join(c.Dir, path)
+	}
+	info, err := os.Stat(at)
 	switch {
 	case err != nil:
 		return fileState{path, -1, 0}
@@ -275,7 +284,7 @@ func (c *cachedTrip) warnOf(err error) {
 // changed names a thing that went into an entry and is another now; "" for none.
 func (c *cachedTrip) changed(e *cacheEntry) string {
 	for _, f := range e.Files {
-		if stateOf(f.Path) != f {
+		if c.stateOf(f.Path) != f {
 			return f.Path
 		}
 	}
@@ -322,7 +331,7 @@ func (c *cachedTrip) keep(k *Kernel) {
 		Warnings: k.Warnings, Printed: c.t.printed.String(), Path: c.path,
 	}
 	for _, path := range c.t.result.LookedAt {
-		e.Files = append(e.Files, stateOf(path))
+		e.Files = append(e.Files, c.stateOf(path))
 	}
 	if p := c.t.src.python; p != nil {
 		p.mu.Lock()

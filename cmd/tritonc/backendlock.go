@@ -43,13 +43,13 @@ func lockBackends(ctx context.Context, env *environment, names []string) error {
 	if err != nil {
 		return err
 	}
-	lock, file, err := loadLock("")
+	lock, file, err := loadLock(env.dir, "")
 	if err != nil {
 		return err
 	}
 	if lock == nil {
 		lock = &manifest.Lock{}
-		p, err := loadProject("")
+		p, err := loadProject(env.dir, "")
 		if err != nil {
 			return err
 		}
@@ -128,16 +128,12 @@ func lockEntries(ctx context.Context, host *plugin.Host, names []string) ([]mani
 
 // loadLock reads the tritonc.lock that holds for a file, or for the current folder
 // where there is none; nil without one.
-func loadLock(file string) (lock *manifest.Lock, at string, err error) {
-	dir := "."
-	if file != "" && file != "-" {
-		dir = filepath.Dir(file)
-	}
-	found, err := project.FindFile(dir, manifest.LockName)
+func loadLock(dir folder, file string) (lock *manifest.Lock, at string, err error) {
+	found, err := project.FindFile(dir.beside(file), manifest.LockName)
 	if err != nil || found == "" {
 		return nil, "", err
 	}
-	at = shortPath(found)
+	at = dir.short(found)
 	text, err := trust.ReadShared(found)
 	if err != nil {
 		return nil, at, err

@@ -65,7 +65,7 @@ func pinBackend(ctx context.Context, env *environment, target, name string, sum 
 	if sum {
 		ref.SHA256 = known.SHA256
 	}
-	p, err := loadProject("")
+	p, err := loadProject(env.dir, "")
 	if err == nil && p == nil {
 		p, err = project.Parse(project.FileName, nil)
 	}

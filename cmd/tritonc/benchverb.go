@@ -178,7 +178,7 @@ func (b *bencher) read(cmd *cobra.Command) (err error) {
 		f.rep = 0 // as do_bench_cudagraph has it
 	}
 	for _, path := range f.baselines {
-		text, err := readFile(path)
+		text, err := b.env.dir.read(path)
 		if err != nil {
 			return err
 		}

@@ -130,17 +130,17 @@ func (f *compileFlags) variants(ctx context.Context, env *environment, src *core
 		if f.kernel != "" || f.signature != "" {
 			return nil, usagef("-n and -s are for Python files; %s has its kernel and its types", src.Path)
 		}
-		return []*core.Source{src}, addMetadata(src, req.opts.Values)
+		return []*core.Source{src}, addMetadata(env.dir, src, req.opts.Values)
 	}
 	f.setImports(env, src)
 	if src.Define, err = definitions(f.define); err != nil {
 		return nil, err
 	}
-	if err := f.setConfigs(src, false); err != nil {
+	if err := f.setConfigs(env.dir, src, false); err != nil {
 		return nil, err
 	}
 	if f.use != "" {
-		if err := f.ofCompile(ctx, src, req); err != nil {
+		if err := f.ofCompile(ctx, env.dir, src, req); err != nil {
 			return nil, err
 		}
 	}

@@ -185,7 +185,7 @@ func (c *completer) host(cmd *cobra.Command, args []string) *plugin.Host {
 		choices = nil
 	}
 	opts := plugin.Options{Override: namedDirs(c.env), Dirs: ownDirs(c.env), Choices: choices, LookupEnv: c.env.lookupEnv}
-	opts.Lock, opts.LockFile, err = loadLock(firstOf(args))
+	opts.Lock, opts.LockFile, err = loadLock(c.env.dir, firstOf(args))
 	if err != nil || c.env.confine.settle(cmd, c.env) != nil {
 		return plugin.New(plugin.Options{}) // what may run nobody knows
 	}
@@ -325,7 +325,7 @@ func (c *completer) aliases(cmd *cobra.Command, _ []string, _ string) ([]string,
 	}
 	host := c.host(cmd, nil)
 	defer host.Close()
-	src, err := readFile(path)
+	src, err := c.env.dir.read(path)
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}

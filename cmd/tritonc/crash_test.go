@@ -96,7 +96,7 @@ func TestVerifyEach(t *testing.T) {
 }
 
 func TestReproducerWithoutName(t *testing.T) {
-	if _, _, err := writeReproducer("// tritonc opt k.ttir\nmodule {}"); err == nil || !strings.Contains(err.Error(), "does not name the file") {
+	if _, _, err := writeReproducer("", "// tritonc opt k.ttir\nmodule {}"); err == nil || !strings.Contains(err.Error(), "does not name the file") {
 		t.Errorf("got %v", err)
 	}
 }

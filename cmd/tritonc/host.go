@@ -22,7 +22,7 @@ func newHost(env *environment, verbose int, pick *pickFlags, file string) (*plug
 	if err != nil {
 		return nil, err
 	}
-	if opts.Lock, opts.LockFile, err = loadLock(file); err != nil {
+	if opts.Lock, opts.LockFile, err = loadLock(env.dir, file); err != nil {
 		return nil, err
 	}
 	return plugin.New(opts), nil

@@ -18,13 +18,13 @@ import (
 func (f *compileFlags) setImports(env *environment, src *core.Source) {
 	dirs := []string{beside(src)}
 	if src.Path != standardInput {
-		if module, root := packageOf(src.Path); module != "" {
+		if module, root := env.dir.packageOf(src.Path); module != "" {
 			src.Module = module
 			dirs = []string{root, beside(src)}
 		}
 	}
 	dirs = append(dirs, f.include...)
-	src.Import = importer(dirs, pythonPath(env, f.pythonPath), f.sourceRoot)
+	src.Import = importer(env.dir, dirs, pythonPath(env, f.pythonPath), f.sourceRoot)
 }
 
 // pythonPath are the folders of installed packages: those of --python-path, of
@@ -39,7 +39,7 @@ func pythonPath(env *environment, flags []string) []string {
 		}
 	}
 	if venv := variable(env, "VIRTUAL_ENV"); venv != "" {
-		found, _ := filepath.Glob(filepath.Join(venv, "lib", "python*", "site-packages"))
+		found := env.dir.glob(filepath.Join(venv, "lib", "python*", "site-packages"))
 		dirs = append(append(dirs, found...), filepath.Join(venv, "Lib", "site-packages"))
 	}
 	return dirs
@@ -52,8 +52,8 @@ func variable(env *environment, name string) string {
 
 // packageOf is the dotted name of a file of a package, with the folder that the
 // name counts from; "" for other files.
-func packageOf(file string) (module, root string) {
-	abs, err := filepath.Abs(file)
+func (d folder) packageOf(file string) (module, root string) {
+	abs, err := d.abs(file)
 	if err != nil {
 		return "", ""
 	}
@@ -73,21 +73,21 @@ func packageOf(file string) (module, root string) {
 
 // importer finds the modules that a kernel's file imports as Python does: in the
 // first of dirs and installed that has them. a.b is a/b.py, or a/b/__init__.py.
-func importer(dirs, installed []string, sourceRoot string) func(module string) (*core.Source, error) {
+func importer(here folder, dirs, installed []string, sourceRoot string) func(module string) (*core.Source, error) {
 	all := append(slices.Clone(dirs), installed...)
 	return func(module string) (*core.Source, error) {
 		file := filepath.FromSlash(strings.ReplaceAll(module, ".", "/"))
 		for i, dir := range all {
 			for _, ending := range []string{".py", "/__init__.py"} {
 				path := filepath.Join(dir, file+ending)
-				text, err := input.ReadFile(path, input.Text)
+				text, err := input.ReadFile(here.at(path), input.Text)
 				if errors.Is(err, fs.ErrNotExist) || err != nil && i >= len(dirs) {
 					continue
 				}
 				if err != nil {
 					return nil, unreadable(path, err)
 				}
-				return &core.Source{Path: path, Name: importName(path, sourceRoot), Text: text, Installed: i >= len(dirs)}, nil
+				return &core.Source{Path: path, Name: here.importName(path, sourceRoot), Text: text, Installed: i >= len(dirs)}, nil
 			}
 		}
 		return nil, nil
@@ -96,8 +96,8 @@ func importer(dirs, installed []string, sourceRoot string) func(module string) (
 
 // importName is the name of an imported file in locations. A library may well
 // lie outside the kernel's source root.
-func importName(path, sourceRoot string) string {
-	if name, err := sourceName(path, sourceRoot); err == nil {
+func (d folder) importName(path, sourceRoot string) string {
+	if name, err := d.sourceName(path, sourceRoot); err == nil {
 		return name
 	}
 	return filepath.Base(path)

@@ -18,7 +18,7 @@ import (
 // diagnostics.
 func readFileOrInput(env *environment, path string) (name string, src []byte, err error) {
 	if path != "-" {
-		src, err = readFile(path)
+		src, err = env.dir.read(path)
 		return path, src, err
 	}
 	if env.inputRead {

@@ -40,6 +40,7 @@ func untilSignal() (context.Context, context.CancelFunc) {
 
 // environment is all of the outer world that the verbs use, files apart.
 type environment struct {
+	dir            folder // that the command runs in
 	stdin          io.Reader
 	inputRead      bool // whether stdin has been read
 	stdout, stderr io.Writer

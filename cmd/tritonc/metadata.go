@@ -21,7 +21,7 @@ var selfDescribed = map[string]bool{"py": true, "ttir": true, "ttgir": true}
 // addMetadata gives src what its text cannot say: the metadata that an earlier
 // compile wrote to <stem>.json, and --option shared=N, which for such a file
 // describes the kernel rather than asking for anything.
-func addMetadata(src *core.Source, values map[string]any) error {
+func addMetadata(dir folder, src *core.Source, values map[string]any) error {
 	if selfDescribed[src.Kind()] {
 		return nil
 	}
@@ -29,7 +29,7 @@ func addMetadata(src *core.Source, values map[string]any) error {
 	known := map[string]any{}
 	text, err := []byte(nil), fs.ErrNotExist
 	if src.Path != standardInput {
-		text, err = input.ReadFile(path, input.Text)
+		text, err = input.ReadFile(dir.at(path), input.Text)
 	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

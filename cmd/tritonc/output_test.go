@@ -100,7 +100,7 @@ func TestSourceName(t *testing.T) {
 		if root != "" {
 			root = filepath.Join(dir, root)
 		}
-		got, err := sourceName(filepath.Join(dir, tt.file), root)
+		got, err := folder("").sourceName(filepath.Join(dir, tt.file), root)
 		if got != tt.want || (err != nil) != (tt.want == "") {
 			t.Errorf("%s below %q: %q, %v; want %q", tt.file, tt.root, got, err, tt.want)
 		}

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"path"
-	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -47,7 +46,7 @@ func (f *pickFlags) choices(env *environment, file string) ([]plugin.Choice, err
 		}
 		list = append(list, c)
 	}
-	p, err := loadProject(file)
+	p, err := loadProject(env.dir, file)
 	if err != nil || p == nil {
 		return list, err
 	}
@@ -72,28 +71,12 @@ func parseChoice(text, from string) (plugin.Choice, error) {
 
 // loadProject reads the tritonc.toml that holds for a file, or for the current folder
 // where there is none; nil without one.
-func loadProject(file string) (*project.File, error) {
-	dir := "."
-	if file != "" && file != "-" {
-		dir = filepath.Dir(file)
-	}
-	found, err := project.Find(dir)
+func loadProject(dir folder, file string) (*project.File, error) {
+	found, err := project.Find(dir.beside(file))
 	if err != nil {
 		return nil, err
 	}
-	return project.Load(shortPath(found))
-}
-
-// shortPath is a path as seen from the current folder, where it is below that.
-func shortPath(file string) string {
-	here, err := filepath.Abs(".")
-	if err != nil || file == "" {
-		return file
-	}
-	if rel, err := filepath.Rel(here, file); err == nil && filepath.IsLocal(rel) {
-		return rel
-	}
-	return file
+	return project.Load(found, dir.short(found))
 }
 
 // firstOf is the first of some files, or "".

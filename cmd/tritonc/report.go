@@ -31,6 +31,8 @@ type reporter struct {
 	said  map[string]bool // variants of a kernel say the same things
 	// target that diagnostics are about, for --json; "" where that is not known.
 	target string
+	// tempDir is where reproducers go; "" means the system's folder.
+	tempDir string
 }
 
 // newReporter makes the reporter of a command line. Its flags are read here, too,
@@ -64,6 +66,9 @@ func wantsColor(env *environment) bool {
 
 // isTerminal reports whether w is one that a person looks at.
 func isTerminal(w io.Writer) bool {
+	if far, ok := w.(interface{ isTerminal() bool }); ok {
+		return far.isTerminal() // a client's
+	}
 	f, ok := w.(*os.File)
 	return ok && isatty.IsTerminal(f.Fd())
 }
@@ -269,7 +274,7 @@ func (r *reporter) failure(err error) {
 
 // crash tells of a mistake of ours, and leaves a file that shows it again.
 func (r *reporter) crash(crash *core.Crash) {
-	path, command, err := writeReproducer(crash.Reproducer)
+	path, command, err := writeReproducer(r.tempDir, crash.Reproducer)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.json {

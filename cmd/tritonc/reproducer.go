@@ -11,16 +11,17 @@ import (
 // file; its ending is the one that the file must have.
 const thisFile = "THIS-FILE."
 
-// writeReproducer writes a reproducer into a file of the temporary folder, its
+// writeReproducer writes a reproducer into a file of the folder dir, or of the
+// system's for temporary files where that is empty, its
 // own name put into the command in the first line, and returns that command.
-func writeReproducer(content string) (path, command string, err error) {
+func writeReproducer(dir, content string) (path, command string, err error) {
 	first, rest, _ := strings.Cut(content, "\n")
 	before, ending, ok := strings.Cut(first, thisFile)
 	if !ok {
 		return "", "", fmt.Errorf("the reproducer's first line does not name the file: %s", first)
 	}
 	ending, after, _ := strings.Cut(ending, " ")
-	file, err := os.CreateTemp("", "tritonc-*."+filepath.Base(ending))
+	file, err := os.CreateTemp(dir, "tritonc-*."+filepath.Base(ending))
 	if err != nil {
 		return "", "", err
 	}

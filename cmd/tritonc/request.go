@@ -164,7 +164,7 @@ func (f *compileFlags) values(cmd *cobra.Command) (map[string]any, error) {
 }
 
 // setConfigs reads --config and --configs. A run may leave the choice open.
-func (f *compileFlags) setConfigs(src *core.Source, run bool) error {
+func (f *compileFlags) setConfigs(dir folder, src *core.Source, run bool) error {
 	src.Config = f.config
 	if f.configs == "" {
 		return nil
@@ -173,7 +173,7 @@ func (f *compileFlags) setConfigs(src *core.Source, run bool) error {
 		return usagef("--configs %s needs --config", f.configs).
 			withHelp("--config gives the number of one of its configurations, from 0, or %s", core.AllConfigs)
 	}
-	text, err := readFile(f.configs)
+	text, err := dir.read(f.configs)
 	src.Configs = &core.ConfigFile{Path: f.configs, Text: text}
 	return err
 }
@@ -195,12 +195,6 @@ func definitions(list []string) ([]core.Definition, error) {
 		out = append(out, core.Definition{Name: name, Value: value})
 	}
 	return out, nil
-}
-
-// readFile reads a text that the user named.
-func readFile(path string) ([]byte, error) {
-	text, err := input.ReadFile(path, input.Text)
-	return text, unreadable(path, err)
 }
 
 // unreadable is the diagnostic of a file that could not be read; nil without err.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"os"
 	"slices"
 	"strings"
 
@@ -57,9 +56,9 @@ func newRoot(env *environment) *cobra.Command {
 	root.SilenceErrors, root.SilenceUsage = true, true
 	root.Version = versionText()
 	root.SetVersionTemplate("{{.Version}}\n")
-	root.SetFlagErrorFunc(flagError)
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return flagError(env.dir, cmd, err) })
 	root.Args = func(cmd *cobra.Command, args []string) error {
-		if err := mistypedVerb(cmd, args); err != nil {
+		if err := mistypedVerb(env.dir, cmd, args); err != nil {
 			return err
 		}
 		return someFiles(cmd, args)
@@ -109,12 +108,12 @@ func newRoot(env *environment) *cobra.Command {
 
 // flagError explains a mistake in a flag. One that a verb has and tritonc itself lacks may
 // follow a mistyped verb.
-func flagError(cmd *cobra.Command, err error) error {
+func flagError(dir folder, cmd *cobra.Command, err error) error {
 	message, _, _ := strings.Cut(err.Error(), ": strconv.") // pflag quotes Go's own error
 	usage := usagef("%s", message).withHelp("%s --help lists the flags", cmd.CommandPath())
 	var unknown *pflag.NotExistError
 	if errors.As(err, &unknown) && cmd.HasAvailableSubCommands() {
-		if err := mistypedVerb(cmd, cmd.Flags().Args()); err != nil {
+		if err := mistypedVerb(dir, cmd, cmd.Flags().Args()); err != nil {
 			return err
 		}
 	}
@@ -130,11 +129,11 @@ func flagError(cmd *cobra.Command, err error) error {
 
 // mistypedVerb tells of a first argument that was meant as a verb: a word that does
 // not name a file. Without a verb tritonc compiles a file, which has an ending.
-func mistypedVerb(cmd *cobra.Command, args []string) error {
+func mistypedVerb(dir folder, cmd *cobra.Command, args []string) error {
 	if len(args) == 0 || strings.ContainsAny(args[0], "./\\") || args[0] == "-" {
 		return nil
 	}
-	if _, err := os.Lstat(args[0]); err == nil {
+	if dir.has(args[0]) {
 		return nil
 	}
 	unknown := usagef("unknown command %q", args[0])

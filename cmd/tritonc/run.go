@@ -142,7 +142,7 @@ func runFile(ctx context.Context, env *environment, cmd *cobra.Command, f *runFl
 	}
 	defer host.Close()
 	if f.use != "" {
-		if err := f.useConfigs(ctx, src, req); err != nil {
+		if err := f.useConfigs(ctx, env.dir, src, req); err != nil {
 			return err
 		}
 	}
@@ -219,13 +219,13 @@ func (f *runFlags) source(env *environment, file string, req *request) (*core.So
 		if f.kernel != "" {
 			return nil, usagef("-n is for Python files; %s has one kernel", src.Path)
 		}
-		return src, addMetadata(src, req.opts.Values)
+		return src, addMetadata(env.dir, src, req.opts.Values)
 	}
 	f.setImports(env, src)
 	if f.config == core.AllConfigs {
 		return nil, usagef("--config all is for compiling; a run takes one")
 	}
-	if err := f.setConfigs(src, true); err != nil {
+	if err := f.setConfigs(env.dir, src, true); err != nil {
 		return nil, err
 	}
 	src.Define, err = definitions(f.define)

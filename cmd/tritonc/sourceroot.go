@@ -13,8 +13,8 @@ var rootMarks = []string{".git", ".hg", "pyproject.toml", "setup.py", "setup.cfg
 // sourceName returns the name of file for locations: its path relative to root,
 // or, when root is empty, to the module or repository that it lies in; the base
 // name when it lies in none. Slashes separate on every system.
-func sourceName(file, root string) (string, error) {
-	full, err := filepath.Abs(file)
+func (d folder) sourceName(file, root string) (string, error) {
+	full, err := d.abs(file)
 	if err != nil {
 		return "", err
 	}
@@ -23,7 +23,7 @@ func sourceName(file, root string) (string, error) {
 		if top = findRoot(filepath.Dir(full)); top == "" {
 			return filepath.Base(full), nil
 		}
-	} else if top, err = filepath.Abs(root); err != nil {
+	} else if top, err = d.abs(root); err != nil {
 		return "", err
 	}
 	name, err := filepath.Rel(top, full)

@@ -32,7 +32,7 @@ func readSource(env *environment, file, root, kind string) (*core.Source, error)
 		}
 		return src, nil
 	}
-	if src.Name, err = sourceName(file, root); err != nil {
+	if src.Name, err = env.dir.sourceName(file, root); err != nil {
 		return nil, usagef("%v", err)
 	}
 	return src, nil

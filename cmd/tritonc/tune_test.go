@@ -18,17 +18,17 @@ func TestKeepTimes(t *testing.T) {
 	var one, other tuneFlags
 	one.write, other.write = path, path
 	for _, f := range []*tuneFlags{&one, &other} { // both start
-		if times, err := f.openTimes(); err != nil || len(times.Entries) != 0 {
+		if times, err := f.openTimes(""); err != nil || len(times.Entries) != 0 {
 			t.Fatal(times, err)
 		}
 	}
-	if err := one.keep(nil, entry("one")); err != nil {
+	if err := one.keep(&environment{}, entry("one")); err != nil {
 		t.Fatal(err)
 	}
-	if err := other.keep(nil, entry("other")); err != nil {
+	if err := other.keep(&environment{}, entry("other")); err != nil {
 		t.Fatal(err)
 	}
-	times, err := readTimes(path, false)
+	times, err := readTimes("", path, false)
 	if err != nil || !times.Has("one") || !times.Has("other") {
 		t.Errorf("%+v, %v", times, err)
 	}

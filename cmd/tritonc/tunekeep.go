@@ -22,7 +22,7 @@ func mergeTimes(env *environment, f *tuneFlags, files []string) error {
 	return f.alone(env, func() error { // the file may be one of those that are joined
 		all := &tune.File{}
 		for _, name := range files {
-			text, err := readFile(name)
+			text, err := env.dir.read(name)
 			if err != nil {
 				return err
 			}
@@ -38,7 +38,7 @@ func mergeTimes(env *environment, f *tuneFlags, files []string) error {
 
 // checkWrite finds out whether times can be added to the file of --write.
 func (f *tuneFlags) checkWrite(env *environment) error {
-	if _, err := f.openTimes(); err != nil || f.write == "" || f.write == "-" {
+	if _, err := f.openTimes(env.dir); err != nil || f.write == "" || f.write == "-" {
 		return err
 	}
 	return f.alone(env, func() error {
@@ -51,11 +51,11 @@ func (f *tuneFlags) checkWrite(env *environment) error {
 }
 
 // openTimes reads the file of --write, if there is one.
-func (f *tuneFlags) openTimes() (*tune.File, error) {
+func (f *tuneFlags) openTimes(dir folder) (*tune.File, error) {
 	if f.write == "" || f.write == "-" {
 		return &tune.File{}, nil
 	}
-	return readTimes(f.write, true)
+	return readTimes(dir, f.write, true)
 }
 
 // keep adds the times to the file as it is now: others may have added theirs meanwhile.
@@ -64,7 +64,7 @@ func (f *tuneFlags) keep(env *environment, e *tune.Entry) error {
 		return nil
 	}
 	return f.alone(env, func() error {
-		times, err := f.openTimes()
+		times, err := f.openTimes(env.dir)
 		if err != nil {
 			return err
 		}

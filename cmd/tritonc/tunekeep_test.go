@@ -33,7 +33,7 @@ func TestKeepTogether(t *testing.T) {
 			t.Errorf("%s", said[i].Bytes())
 		}
 	}
-	times, err := f.openTimes()
+	times, err := f.openTimes("")
 	if err != nil {
 		t.Fatal(err)
 	}

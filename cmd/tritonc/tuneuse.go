@@ -34,13 +34,13 @@ func (f *useFlags) addUse(flags *pflag.FlagSet) {
 }
 
 // readTimes reads a file of tritonc tune. With missing it need not be there.
-func readTimes(path string, missing bool) (*tune.File, error) {
+func readTimes(dir folder, path string, missing bool) (*tune.File, error) {
 	if missing {
-		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Stat(dir.at(path)); errors.Is(err, fs.ErrNotExist) {
 			return &tune.File{}, nil
 		}
 	}
-	text, err := readFile(path)
+	text, err := dir.read(path)
 	if err != nil {
 		return nil, err
 	}
@@ -64,14 +64,14 @@ func (f *useFlags) mismatch(err error) error {
 // useConfigs reads the file of --use. Where its configurations give a constant that the
 // file's own do not, as those of a search space may, it makes them the kernel's, so that
 // arguments can be evaluated and a key found; ofRun chooses among them.
-func (f *runFlags) useConfigs(ctx context.Context, src *core.Source, req *request) error {
+func (f *runFlags) useConfigs(ctx context.Context, dir folder, src *core.Source, req *request) error {
 	switch {
 	case !src.IsPython():
 		return usagef("--use is for Python files; %s has no configurations", src.Path)
 	case f.config != "":
 		return usagef("--use and --config cannot both be given")
 	}
-	times, err := readTimes(f.use, false)
+	times, err := readTimes(dir, f.use, false)
 	if err != nil {
 		return err
 	}
@@ -153,11 +153,11 @@ func (f *runFlags) ofRun(ctx context.Context, env *environment, src *core.Source
 
 // ofCompile makes the configurations of a compile those that were the fastest for some
 // key, by the times of --use.
-func (f *compileFlags) ofCompile(ctx context.Context, src *core.Source, req *request) error {
+func (f *compileFlags) ofCompile(ctx context.Context, dir folder, src *core.Source, req *request) error {
 	if f.config != "" || f.configs != "" {
 		return usagef("--use goes with neither --config nor --configs")
 	}
-	times, err := readTimes(f.use, false)
+	times, err := readTimes(dir, f.use, false)
 	if err != nil {
 		return err
 	}

@@ -196,7 +196,7 @@ func (b *Backend) start(ctx context.Context, confine process.Confine) (*process.
 		Kind: "backend", Handshake: host.Handshake, PluginName: host.PluginName,
 		Versions: map[int]goplugin.Plugin{host.ProtocolVersion: &host.BackendPlugin{}},
 		Env:      b.env(confine), Logger: opts.Logger.Named(b.found.Name), StartTimeout: opts.StartTimeout,
-		AutoMTLS: opts.AutoMTLS, TempDir: opts.TempDir,
+		AutoMTLS: opts.AutoMTLS, Dir: opts.Dir, TempDir: opts.TempDir,
 		Confine: confine, HangTime: b.host.hangTime,
 	})
 	if kernel := wire.Kernel(ctx); err != nil && kernel != "" && ctx.Err() == nil {

@@ -50,6 +50,8 @@ type Options struct {
 	AutoMTLS bool
 	// TempDir holds the sockets' folders; empty means the system's.
 	TempDir string
+	// Dir is the folder that backends run in; empty means that of this process.
+	Dir string
 	// CallTimeout bounds a call; 0: nothing does.
 	CallTimeout time.Duration
 	// Confine says under which limits backends run. A sandbox's Read need not list

@@ -60,8 +60,8 @@ func FindFile(dir, name string) (string, error) {
 	}
 }
 
-// Load reads the file at a path of Find; nil for "".
-func Load(file string) (*File, error) {
+// Load reads the file at a path of Find, which diagnostics call shown; nil for "".
+func Load(file, shown string) (*File, error) {
 	if file == "" {
 		return nil, nil
 	}
@@ -71,9 +71,9 @@ func Load(file string) (*File, error) {
 		if errors.As(err, &pe) {
 			err = pe.Err // the path comes before it already
 		}
-		return nil, diag.Errorf(diag.Pos{File: file}, "the file cannot be read: %v", err)
+		return nil, diag.Errorf(diag.Pos{File: shown}, "the file cannot be read: %v", err)
 	}
-	return Parse(file, text)
+	return Parse(shown, text)
 }
 
 // Parse reads the text of a project's file. at names it in diagnostics.

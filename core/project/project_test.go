@@ -138,14 +138,14 @@ func TestFind(t *testing.T) {
 			t.Errorf("from %s: %s, %v", from, got, err)
 		}
 	}
-	f, err := Load(file)
+	f, err := Load(file, file)
 	if err != nil || pins(f) != "2 cuda:*=nvidia" {
 		t.Errorf("got %v, %v", f, err)
 	}
-	if f, err := Load(""); f != nil || err != nil {
+	if f, err := Load("", ""); f != nil || err != nil {
 		t.Errorf("no file: %v, %v", f, err)
 	}
-	if _, err := Load(filepath.Join(dir, "none")); err == nil || !strings.Contains(err.Error(), "cannot be read") {
+	if _, err := Load(filepath.Join(dir, "none"), "none"); err == nil || !strings.Contains(err.Error(), "cannot be read") {
 		t.Errorf("got %v", err)
 	}
 }

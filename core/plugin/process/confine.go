@@ -113,6 +113,9 @@ func (c Confine) trampoline(cmd *exec.Cmd, writable []string, file *checkedFile)
 		}
 		for _, list := range [][]string{s.Read, s.Write} {
 			for i, p := range list {
+				if cmd.Dir != "" && !filepath.IsAbs(p) {
+					p = filepath.Join(cmd.Dir, p)
+				}
 				abs, err := filepath.Abs(p)
 				if err != nil {
 					return err

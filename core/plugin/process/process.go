@@ -45,6 +45,8 @@ type Config struct {
 	StartTimeout time.Duration
 	// AutoMTLS encrypts the connection.
 	AutoMTLS bool
+	// Dir is the folder that it runs in; empty means that of this process.
+	Dir string
 	// TempDir holds the socket's folder; empty means the system's.
 	TempDir string
 	// Confine says under which limits it runs.
@@ -75,7 +77,7 @@ func Start(ctx context.Context, prog Found, cfg Config) (*Process, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", who, err)
 	}
-	c := &child{path: prog.Path, confine: confine, exited: make(chan struct{}), first: handshakeLine{log: cfg.Logger, kind: cfg.Kind}}
+	c := &child{path: prog.Path, dir: cfg.Dir, confine: confine, exited: make(chan struct{}), first: handshakeLine{log: cfg.Logger, kind: cfg.Kind}}
 	p := &Process{child: c, hangTime: cmp.Or(cfg.HangTime, hangTime)}
 	if c.file, err = openChecked(prog.Path, prog.Expected); err != nil {
 		return nil, fmt.Errorf("%s: %w", who, err)
@@ -279,6 +281,7 @@ func (c *child) makeFolders(cfg *Config) error {
 // words, so that a failed start can be explained.
 type child struct {
 	path    string
+	dir     string // that it runs in
 	env     []string
 	file    *checkedFile // nil where nobody expects anything of it
 	confine Confine      // what is feasible of it
@@ -316,7 +319,7 @@ func (c *child) prepare(_ hclog.Logger, spec *exec.Cmd, tmpDir string) (runner.R
 		return nil, err
 	}
 	keepDescriptors()
-	c.cmd = &exec.Cmd{Path: c.path, Args: []string{c.path}, Env: append(c.env, spec.Env...)}
+	c.cmd = &exec.Cmd{Path: c.path, Dir: c.dir, Args: []string{c.path}, Env: append(c.env, spec.Env...)}
 	if runtime.GOOS == "windows" { // inherits no other descriptor than the standard ones
 		c.cmd.Stdin = c.lifelineRead
 		c.cmd.Env = append(c.cmd.Env, host.EnvLifeline+"=0")
