@@ -202,6 +202,13 @@ type End struct {
 	Said   string // its last words on standard error, each line after a newline
 }
 
+// PID is the number of the process.
+func (p *Process) PID() int {
+	p.child.mu.Lock()
+	defer p.child.mu.Unlock()
+	return p.child.running.Pid
+}
+
 // Died reports whether err, which a call returned, came of the process's end, and if
 // so how it ended.
 func (p *Process) Died(err error) (End, bool) {
