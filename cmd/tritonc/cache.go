@@ -56,7 +56,7 @@ func compileCache(env *environment, host *plugin.Host, log hclog.Logger) (*core.
 		return nil, err
 	}
 	return &core.Cache{
-		Store: store, Compiler: sdk.ProgramHash(), Identity: host.Identity,
+		Store: store, Compiler: sdk.ProgramHash(), Identity: host.Identity, Dir: string(env.dir),
 		Log: func(message string) { log.Debug(message) },
 	}, nil
 }

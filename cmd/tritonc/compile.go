@@ -39,6 +39,8 @@ func compileCommand(env *environment, use string) *cobra.Command {
 	f.addSource(flags)
 	flags.BoolVar(&f.unlaunchable, "allow-unlaunchable", false, "write a kernel that no device of the target can launch, which is an error else")
 	f.addProcess(flags)
+	flags.IntVarP(&f.jobs, "jobs", "j", 0, "compile `N` kernels at a time (as many as there are processors)")
+	flags.BoolVar(&f.noServer, "no-server", false, "compile in this process, though a server runs (tritonc help serve)")
 	return cmd
 }
 
@@ -75,11 +77,14 @@ func (f *compileFlags) addProcess(flags *pflag.FlagSet) {
 
 // compileFiles is the verb: read, compile each variant for each target, write.
 func compileFiles(ctx context.Context, env *environment, cmd *cobra.Command, f *compileFlags, files []string) error {
-	if err := f.checkMany(files); err != nil {
+	if err := f.checkMany(cmd, files); err != nil {
 		return err
 	}
 	req, targets, err := f.requests(cmd)
 	if err != nil {
+		return err
+	}
+	if served, err := f.askServer(ctx, env, files); served || err != nil {
 		return err
 	}
 	jobs, err := f.compileAll(ctx, env, req, targets, files)
@@ -89,8 +94,12 @@ func compileFiles(ctx context.Context, env *environment, cmd *cobra.Command, f *
 	return req.write(env, jobs)
 }
 
-// checkMany refuses what cannot be said of several files and targets.
-func (f *compileFlags) checkMany(files []string) error {
+// checkMany refuses what cannot be said of several files and targets, nor of how many are
+// compiled at a time.
+func (f *compileFlags) checkMany(cmd *cobra.Command, files []string) error {
+	if f.jobs < 0 || f.jobs == 0 && cmd.Flags().Changed("jobs") {
+		return usagef("--jobs %d is not a number of kernels", f.jobs)
+	}
 	if f.output == "-" && (len(files) > 1 || len(f.targets) > 1) {
 		return usagef("-o - can write one thing, and %s for %s are asked for", diag.Count(len(files), "file"), diag.Count(len(f.targets), "target"))
 	}
@@ -115,13 +124,17 @@ func (f *compileFlags) connect(env *environment, req *request, file string) (*pl
 	if err != nil {
 		return nil, err
 	}
+	return host, f.equip(env, req, host)
+}
+
+// equip gives the request what it compiles with.
+func (f *compileFlags) equip(env *environment, req *request, host *plugin.Host) (err error) {
 	req.opts.Select = host.Select
 	req.opts.Print = env.report.printed
-	if f.noCache {
-		return host, nil
+	if !f.noCache {
+		req.opts.Cache, err = compileCache(env, host, newLogger(env, f.verbose))
 	}
-	req.opts.Cache, err = compileCache(env, host, newLogger(env, f.verbose))
-	return host, err
+	return err
 }
 
 // variants returns what is to be compiled of src.

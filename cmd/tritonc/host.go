@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,14 +19,32 @@ const backendPathVar = "TRITONC_BACKEND_PATH"
 // newHost finds the backends; none is started yet. What pick and the project of file
 // say decides between several, and a tritonc.lock which may run. The caller closes it.
 func newHost(env *environment, verbose int, pick *pickFlags, file string) (*plugin.Host, error) {
-	opts, err := pickedOptions(env, verbose, pick, file)
+	opts, err := lockedOptions(env, verbose, pick, file)
 	if err != nil {
 		return nil, err
 	}
-	if opts.Lock, opts.LockFile, err = loadLock(env.dir, file); err != nil {
-		return nil, err
-	}
 	return plugin.New(opts), nil
+}
+
+// compileHost is newHost for a compile, which a server has do with one that other
+// commands use, too. Calling done gives it back.
+func compileHost(env *environment, verbose int, pick *pickFlags, file string) (host *plugin.Host, done func(), err error) {
+	if env.hosts != nil {
+		return env.hosts.borrow(env, verbose, pick, file)
+	}
+	if host, err = newHost(env, verbose, pick, file); err != nil {
+		return nil, nil, err
+	}
+	return host, func() { host.Close() }, nil
+}
+
+// lockedOptions are those of newHost.
+func lockedOptions(env *environment, verbose int, pick *pickFlags, file string) (plugin.Options, error) {
+	opts, err := pickedOptions(env, verbose, pick, file)
+	if err == nil {
+		opts.Lock, opts.LockFile, err = loadLock(env.dir, file)
+	}
+	return opts, err
 }
 
 // pickedOptions are those of newHost but for the lock.
@@ -91,10 +110,11 @@ func userBackends(env *environment) string {
 
 // newLogger shows warnings, and with -v more.
 func newLogger(env *environment, verbose int) hclog.Logger {
+	return loggerTo(env.report.writer("log"), verbose)
+}
+
+// loggerTo is newLogger to w.
+func loggerTo(w io.Writer, verbose int) hclog.Logger {
 	levels := []hclog.Level{hclog.Warn, hclog.Debug, hclog.Trace}
-	return hclog.New(&hclog.LoggerOptions{
-		Name:   "tritonc",
-		Level:  levels[min(verbose, len(levels)-1)],
-		Output: env.report.writer("log"),
-	})
+	return hclog.New(&hclog.LoggerOptions{Name: "tritonc", Level: levels[min(verbose, len(levels)-1)], Output: w})
 }

@@ -25,8 +25,23 @@ func readFileOrInput(env *environment, path string) (name string, src []byte, er
 		return standardInput, nil, usagef("standard input can be read once")
 	}
 	env.inputRead = true
-	src, err = input.Read(standardInput, env.stdin, input.Text)
+	src, err = env.readInput()
 	return standardInput, src, unreadable(standardInput, err)
+}
+
+// inputText is what standard input has, or why it cannot be read.
+type inputText struct {
+	text []byte
+	err  error
+}
+
+// readInput reads standard input, once: a server may have had it in vain.
+func (env *environment) readInput() ([]byte, error) {
+	if env.input == nil {
+		env.input = &inputText{}
+		env.input.text, env.input.err = input.Read(standardInput, env.stdin, input.Text)
+	}
+	return env.input.text, env.input.err
 }
 
 // targetBackend is the backend for a target as written on the command line,

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"maps"
-	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -38,15 +37,19 @@ func (j *job) stem(targets int) string {
 // compileAll compiles every variant of files for every target, and reports what there
 // is to say: file by file, as they are given. Where anything failed there are no jobs.
 func (f *compileFlags) compileAll(ctx context.Context, env *environment, req *request, targets []core.Target, files []string) ([]*job, error) {
-	host, err := f.connect(env, req, files[0])
+	host, done, err := compileHost(env, f.verbose, &f.pickFlags, files[0])
 	if err != nil {
 		return nil, err
 	}
-	defer host.Close()
+	defer done()
+	if err := f.equip(env, req, host); err != nil {
+		return nil, err
+	}
+	places := env.places(f.jobs)
 	var byFile [][]*job
 	var all []*job
 	for _, file := range files {
-		jobs, err := f.jobsOf(ctx, env, req, targets, file)
+		jobs, err := f.jobsInPlace(ctx, env, places, req, targets, file)
 		if err != nil {
 			return nil, err
 		}
@@ -57,7 +60,7 @@ func (f *compileFlags) compileAll(ctx context.Context, env *environment, req *re
 		return nil, usagef("-o - can write one thing, and %s asks for %s", all[0].src.Path, diag.Count(len(all), "variant")).
 			withHelp("-s gives the signature of one")
 	}
-	runJobs(ctx, env, all)
+	runJobs(ctx, env, places, all)
 	failed := false
 	for _, jobs := range byFile {
 		if err := f.reportJobs(env, jobs, len(targets)); errors.Is(err, errReported) {
@@ -70,6 +73,15 @@ func (f *compileFlags) compileAll(ctx context.Context, env *environment, req *re
 		return nil, errReported
 	}
 	return all, nil
+}
+
+// jobsInPlace is jobsOf once there is a place: a file's decorators may compute for long.
+func (f *compileFlags) jobsInPlace(ctx context.Context, env *environment, places places, req *request, targets []core.Target, file string) ([]*job, error) {
+	if err := places.acquire(ctx); err != nil {
+		return nil, err
+	}
+	defer places.release()
+	return f.jobsOf(ctx, env, req, targets, file)
 }
 
 // jobsOf reads a file. What is wrong with it for one target is that job's error.
@@ -113,20 +125,31 @@ func failedJob(file string, target core.Target, err error) ([]*job, error) {
 }
 
 // runJobs compiles side by side, with a bar that shows how far it is.
-func runJobs(ctx context.Context, env *environment, jobs []*job) {
+func runJobs(ctx context.Context, env *environment, places places, jobs []*job) {
 	var bar progress
-	if len(jobs) > 1 {
+	show := bar.update
+	switch {
+	case len(jobs) < 2:
+	case env.call != nil:
+		show = env.call.Progress // the bar is the client's
+	default:
 		defer bar.start(env.report.screen(), "compiling", "kernels")()
 	}
-	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
 	var wg sync.WaitGroup
 	var finished atomic.Int64
 	for _, j := range jobs {
 		wg.Go(func() {
-			slots <- struct{}{}
-			defer func() { <-slots }()
-			j.compile(ctx, len(jobs) > 1)
-			bar.update(int(finished.Add(1)), len(jobs))
+			if j.err == nil {
+				j.err = places.acquire(ctx)
+			}
+			if j.err == nil {
+				j.compile(ctx, len(jobs) > 1)
+				places.release()
+			}
+			if j.kernel != nil {
+				env.count(j.kernel)
+			}
+			show(int(finished.Add(1)), len(jobs))
 		})
 	}
 	wg.Wait()
@@ -134,9 +157,6 @@ func runJobs(ctx context.Context, env *environment, jobs []*job) {
 
 // compile does the job. With keep, what the kernel prints is kept for the report.
 func (j *job) compile(ctx context.Context, keep bool) {
-	if j.err != nil {
-		return
-	}
 	opts := *j.opts
 	if keep {
 		opts.Print = func(text string) { j.printed.WriteString(text) }
@@ -243,7 +263,7 @@ func (req *request) write(env *environment, jobs []*job) error {
 		_, err := env.stdout.Write(files[0].data)
 		return err
 	}
-	if err := writeFiles(req.output, files); err != nil {
+	if err := env.write(req.output, files); err != nil {
 		return err
 	}
 	for _, r := range records {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tritonc/tritonc/cmd/tritonc/serve"
 	"github.com/tritonc/tritonc/core/pass"
 	"github.com/tritonc/tritonc/core/plugin/process"
 )
@@ -41,14 +42,19 @@ func untilSignal() (context.Context, context.CancelFunc) {
 // environment is all of the outer world that the verbs use, files apart.
 type environment struct {
 	dir            folder // that the command runs in
+	args           []string
 	stdin          io.Reader
-	inputRead      bool // whether stdin has been read
+	input          *inputText // of stdin, once it is read
+	inputRead      bool       // whether a file - has been
 	stdout, stderr io.Writer
 	lookupEnv      func(string) (string, bool)
 	maxMemory      int64 // MiB that a compile may take; see maxmemory.go
 	confine        confineFlags
 	environ        []string  // for device drivers: vendors have variables of their own
 	report         *reporter // of standard error; run makes it
+	// call and hosts are a server's, for a command of a client.
+	call  *serve.Call
+	hosts *hostPool
 	// passes are those that opt runs without a backend.
 	passes []*pass.Pass
 }
@@ -62,7 +68,7 @@ const (
 
 // run executes one command line and returns the exit code.
 func run(ctx context.Context, args []string, env *environment) int {
-	env.report = newReporter(env, args)
+	env.args, env.report = args, newReporter(env, args)
 	root := newRoot(env)
 	if len(args) == 0 || args[0] != cobra.ShellCompRequestCmd && args[0] != cobra.ShellCompNoDescRequestCmd {
 		eachOnce(root) // a completion reads its flags several times

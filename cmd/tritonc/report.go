@@ -228,6 +228,10 @@ func (r *reporter) error(err error) int {
 	case errors.Is(err, errDifferent), errors.Is(err, errReported):
 		return exitError
 	}
+	var reported reportedCode
+	if errors.As(err, &reported) {
+		return int(reported)
+	}
 	var usage *usageError
 	if errors.As(err, &usage) {
 		if usage.at != nil {

@@ -39,6 +39,8 @@ type compileFlags struct {
 	time         bool
 	verbose      int
 	unlaunchable bool
+	jobs         int // kernels at a time; 0: as many as there are processors
+	noServer     bool
 }
 
 // request is what the flags ask for, checked as far as that needs no backend.

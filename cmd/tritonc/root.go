@@ -50,6 +50,13 @@ const rootExample = `  tritonc --target cuda:80 vector_add.py
   tritonc --target cuda:80 --emit ttgir -o - - <vector_add.py`
 
 func newRoot(env *environment) *cobra.Command {
+	root := bareRoot(env)
+	addVerbs(root, env)
+	return root
+}
+
+// bareRoot is the command without its verbs.
+func bareRoot(env *environment) *cobra.Command {
 	root := compileCommand(env, "tritonc [flags] FILE...")
 	root.Short = "compile Triton kernels"
 	root.Long, root.Example = rootLong, rootExample
@@ -74,6 +81,10 @@ func newRoot(env *environment) *cobra.Command {
 		}
 		return setMaxMemory(cmd, env)
 	}
+	return root
+}
+
+func addVerbs(root *cobra.Command, env *environment) {
 	root.AddCommand(
 		compileVerb(env),
 		runVerb(env),
@@ -86,6 +97,7 @@ func newRoot(env *environment) *cobra.Command {
 		passesCommand(env),
 		backendCommand(env),
 		devicesCommand(env),
+		serveVerb(env),
 		cacheCommand(env),
 		versionCommand(env),
 	)
@@ -103,7 +115,6 @@ func newRoot(env *environment) *cobra.Command {
 		return nil, cobra.ShellCompDirectiveDefault
 	}
 	(&completer{env}).complete(root)
-	return root
 }
 
 // flagError explains a mistake in a flag. One that a verb has and tritonc itself lacks may

@@ -44,7 +44,10 @@ var built struct {
 }
 
 // TestScript runs the command as users do: testdata/script/*.txtar.
-func TestScript(t *testing.T) {
+func TestScript(t *testing.T) { runScripts(t, serverOff, nil) }
+
+// runScripts runs scripts, or all without files, for which a server listens at socket.
+func runScripts(t *testing.T, socket string, files []string) {
 	backends := buildBackends(t)
 	standin, missing := cudastandin.Build(t, filepath.Join("..", ".."))
 	if missing != "" {
@@ -66,7 +69,8 @@ func TestScript(t *testing.T) {
 		t.Log(missingCANN)
 	}
 	testscript.Run(t, testscript.Params{
-		Dir:                 "testdata/script",
+		Dir:                 scriptDir(files),
+		Files:               files,
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		UpdateScripts:       os.Getenv("TRITONC_UPDATE") == "1",
@@ -81,6 +85,7 @@ func TestScript(t *testing.T) {
 			if path, err := exec.LookPath("tritonc"); err == nil {
 				env.Setenv("TRITONC", path)
 			}
+			env.Setenv(socketVar, socket)
 			env.Setenv(backendPathVar, backends)
 			env.Setenv("BACKENDS", backends) // for scripts that take the variable away
 			env.Setenv("STANDIN_PLUGINS", standin.Plugins)
@@ -109,6 +114,14 @@ func TestScript(t *testing.T) {
 			"lists":     lists,
 		},
 	})
+}
+
+// scriptDir is where scripts are whom nobody names.
+func scriptDir(files []string) string {
+	if files != nil {
+		return ""
+	}
+	return filepath.Join("testdata", "script")
 }
 
 // condition adds to testscript's conditions

@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// State tells in one text all that decides which programs this Host runs, and how,
+// State tells in two texts all that decides which programs this Host runs, and how,
 // except for variables of the environment (EnvNames): its options, and the programs
 // that it found, as their files are now. A program that keeps Hosts for several commands
 // takes one for the next whose State is that of a Host made for it.
-func (h *Host) State() string {
+func (h *Host) State() (options, programs string) {
 	var b strings.Builder
 	o := &h.opts
 	fmt.Fprintf(&b, "%q %q %+v %v %s %v %v %v %s %s %d %v\n", o.Override, o.Dirs, o.Choices, o.Settings, o.Logger.GetLevel(),
@@ -20,6 +20,8 @@ func (h *Host) State() string {
 	if o.Lock != nil {
 		fmt.Fprintf(&b, "%+v\n", *o.Lock)
 	}
+	options = b.String()
+	b.Reset()
 	// What others found out of a program counts from the next command on.
 	for _, path := range []string{o.Dir, o.memoFile()} {
 		b.WriteString(fileState(path))
@@ -30,7 +32,7 @@ func (h *Host) State() string {
 		found, err := p.expected()
 		fmt.Fprintf(&b, "%+v %v\n", found.Expected, err)
 	}
-	return b.String()
+	return options, b.String()
 }
 
 // fileState tells a file from another one of its name.

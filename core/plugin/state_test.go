@@ -30,7 +30,7 @@ func TestStateHasOptions(t *testing.T) {
 		"LookupEnv": "EnvNames has what it is asked for",
 		"TempDir":   "what a backend does depends on no temporary folder",
 	}
-	plain := New(Options{}).State()
+	plain, _ := New(Options{}).State()
 	options := reflect.TypeFor[Options]()
 	for i := range options.NumField() {
 		name := options.Field(i).Name
@@ -43,7 +43,7 @@ func TestStateHasOptions(t *testing.T) {
 		}
 		var o Options
 		reflect.ValueOf(&o).Elem().Field(i).Set(reflect.ValueOf(values[name]))
-		if New(o).State() == plain {
+		if state, _ := New(o).State(); state == plain {
 			t.Errorf("the state does not tell of %s", name)
 		}
 	}
@@ -55,7 +55,10 @@ func TestStateHasPrograms(t *testing.T) {
 		t.Skip("Windows has no modes, and no numbers of files")
 	}
 	dir := t.TempDir()
-	state := func() string { return New(Options{Dirs: []string{dir}}).State() }
+	state := func() string {
+		_, programs := New(Options{Dirs: []string{dir}}).State()
+		return programs
+	}
 	seen := []string{state()}
 	step := func(what string, err error) {
 		t.Helper()

@@ -115,6 +115,7 @@ var rules = []rule{
 	{"driver/hip/...", []string{"core/diag", "core/work", "driver", "driver/hip", "driver/image", "driver/native", "plugin-sdk/..."}, nil, "a driver plugin speaks with a vendor's library and the SDK"},
 	{"driver/...", []string{"core/diag", "core/work", "core/layout", "core/plugin/process", "core/trust", "core/plugin/wire", "plugin-sdk/...", "driver/..."}, nil, "a device runs binaries, it does not compile"},
 	{"examples/...", []string{"backends/npu/chip", "core/diag", "core/input", "core/work", "core/frontend/syntax", "driver/...", "plugin-sdk/target", "examples/..."}, nil, "a program that carries its kernels compiled carries no compiler"},
+	{"cmd/tritonc/serve/...", []string{"core/...", "plugin-sdk/...", "cmd/tritonc/serve/..."}, nil, "who is served, and when, is not an affair of devices and verbs"},
 	{"cmd/...", []string{"backends/npu/chip", "core/...", "plugin-sdk/...", "driver/...", "cmd/..."}, nil, "the command reaches a backend only as a process; chips are what simulated devices know"},
 	{"internal/golden", nil, nil, "a test library"},
 	{"internal/refkernels", nil, stdlibOnly, "a test library"},
