@@ -38,12 +38,8 @@ func (c *conv) arithmetic(inst ir.Instruction) bool {
 		c.binary(i, i.Metadata, opAnd, 0, i.X, i.Y)
 	case *llir.Or:
 		c.binary(i, i.Metadata, opOr, 0, i.X, i.Y)
-		if i.Disjoint {
-			for _, v := range c.byID[i.ID()] {
-				if v.op == opOr {
-					v.flags |= disjoint
-				}
-			}
+		if i.Disjoint && c.byID[i.ID()] != nil {
+			c.markDisjoint(c.byID[i.ID()], c.get(i.X), c.get(i.Y))
 		}
 	case *ir.InstXor:
 		c.binary(i, i.Metadata, opXor, 0, i.X, i.Y)
@@ -63,6 +59,16 @@ func (c *conv) arithmetic(inst ir.Instruction) bool {
 		return false
 	}
 	return true
+}
+
+// markDisjoint notes that ors have operands without a common bit, where they are ors
+// of these operands still.
+func (c *conv) markDisjoint(ors, x, y []*value) {
+	for k, v := range ors {
+		if v.op == opOr && (v.args[0] == x[k] && v.args[1] == y[k] || v.args[0] == y[k] && v.args[1] == x[k]) {
+			v.flags |= disjoint
+		}
+	}
 }
 
 // wraps notes that arithmetic does not overflow.

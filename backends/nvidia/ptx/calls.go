@@ -122,7 +122,7 @@ func (c *conv) device(i *ir.InstCall, name string) {
 	}
 	if sreg, ok := strings.CutPrefix(name, "read.ptx.sreg."); ok {
 		v := c.named("mov.u32", r32)
-		v.aux = "%" + sreg
+		v.aux = "%" + strings.Replace(sreg, "cluster.", "cluster_", 1)
 		c.set(i, v)
 		return
 	}

@@ -469,7 +469,7 @@ func (c *conv) terminator(b *ir.Block) {
 		c.b.term = terminator{ret: true, args: args, loc: c.loc}
 	case *ir.TermBr:
 		c.setLoc(t.Metadata)
-		c.b.term = terminator{to: []*block{c.blocks[t.Target.(*ir.Block)]}, loc: c.loc}
+		c.b.term = terminator{to: []*block{c.blocks[t.Target.(*ir.Block)]}, loc: c.loc, noLICM: keepsCode(t.Metadata)}
 	case *ir.TermCondBr:
 		c.setLoc(t.Metadata)
 		yes, no := c.blocks[t.TargetTrue.(*ir.Block)], c.blocks[t.TargetFalse.(*ir.Block)]
@@ -478,7 +478,7 @@ func (c *conv) terminator(b *ir.Block) {
 		case yes == no:
 			c.b.term = terminator{to: []*block{yes}, loc: c.loc}
 		default:
-			c.b.term = terminator{cond: cond, to: []*block{yes, no}, loc: c.loc}
+			c.b.term = terminator{cond: cond, to: []*block{yes, no}, loc: c.loc, noLICM: keepsCode(t.Metadata)}
 		}
 	case *ir.TermSwitch:
 		c.setLoc(t.Metadata)
@@ -488,6 +488,24 @@ func (c *conv) terminator(b *ir.Block) {
 	default:
 		refuse("the terminator %T", b.Term)
 	}
+}
+
+// keepsCode reports whether a branch closes a loop that nothing is to be moved out of.
+func keepsCode(md ir.Metadata) bool {
+	for _, a := range md {
+		loop, ok := a.Node.(*metadata.Tuple)
+		if !ok || a.Name != "llvm.loop" {
+			continue
+		}
+		for _, f := range loop.Fields {
+			if t, ok := f.(*metadata.Tuple); ok && len(t.Fields) > 0 {
+				if s, ok := t.Fields[0].(*metadata.String); ok && s.Value == "llvm.licm.disable" {
+					return true
+				}
+			}
+		}
+	}
+	return false
 }
 
 // switchOn compares with one case after the other.
@@ -500,7 +518,7 @@ func (c *conv) switchOn(t *ir.TermSwitch) {
 		if i == len(t.Cases)-1 {
 			to[1] = c.blocks[t.TargetDefault.(*ir.Block)]
 		} else {
-			to[1] = c.fn.newBlock()
+			to[1] = c.fn.newBlockAfter(c.b)
 		}
 		if to[0] == to[1] {
 			to = to[:1]

@@ -143,9 +143,31 @@ func sweep(f *fn) {
 	}
 }
 
+// foldBranches drops ways that a constant condition excludes.
+func foldBranches(f *fn) {
+	folded := false
+	for _, b := range f.blocks {
+		c := b.term.cond
+		if c == nil || !c.isConst() || len(b.term.to) != 2 {
+			continue
+		}
+		taken := 0
+		if (c.imm == 0) != b.term.not {
+			taken = 1
+		}
+		other := b.term.to[1-taken]
+		other.dropPred(other.predIndex(b))
+		b.term.to, b.term.cond, folded = b.term.to[taken:taken+1], nil, true
+	}
+	if folded {
+		f.analyze()
+	}
+}
+
 // mergeBlocks joins blocks that always follow one another, and drops phis that have
 // one value.
 func mergeBlocks(f *fn) {
+	foldBranches(f)
 	by := make(map[*value]*value)
 	gone := make(map[*block]bool)
 	for _, b := range f.blocks {

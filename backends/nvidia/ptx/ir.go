@@ -161,7 +161,9 @@ type terminator struct {
 	to   []*block
 	ret  bool
 	args []*value
-	loc  llir.Location
+	// noLICM: the loop that the branch closes is to keep its code.
+	noLICM bool
+	loc    llir.Location
 }
 
 // newValue makes an instruction that is in no block yet.
@@ -210,6 +212,20 @@ func (f *fn) newBlock() *block {
 	b := &block{id: len(f.blocks)}
 	f.blocks = append(f.blocks, b)
 	return b
+}
+
+// newBlockAfter makes a block that follows another in the text.
+func (f *fn) newBlockAfter(b *block) *block {
+	n := &block{}
+	for i, x := range f.blocks {
+		if x == b {
+			f.blocks = append(f.blocks[:i+1:i+1], append([]*block{n}, f.blocks[i+1:]...)...)
+		}
+	}
+	for i, x := range f.blocks {
+		x.id = i
+	}
+	return n
 }
 
 // eachArg calls do for every operand of every instruction, phi and terminator.

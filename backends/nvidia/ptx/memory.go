@@ -148,6 +148,10 @@ func (c *conv) load(i *ir.InstLoad) {
 		if words == 1 {
 			v.class = classOf(max(bits, 16))
 		}
+		if bits == 8 { // bytes of words are what conversions and packing meet
+			v.class = r32
+			return c.cvt(c.b.append(v), tU32, tU16)
+		}
 		return c.b.append(v)
 	}
 	for _, p := range c.cut(i.ElemType, int64(i.Align)) {
@@ -262,33 +266,120 @@ func (c *conv) orderOf(o enum.AtomicOrdering, scope string) string {
 func (c *conv) atomic(i *ir.InstAtomicRMW) {
 	scope := scopeOf(i.SyncScope)
 	x := c.get1(i.X)
-	w := x.class.bits()
-	name, t := llir.AtomicName(i.Op), "b"
+	t, w := i.X.Type(), x.class.bits()
+	name, suffix := llir.AtomicName(i.Op), "b"
 	switch name {
 	case "add":
-		t = "u"
+		suffix = "u"
 	case "sub":
-		name, t, x = "add", "u", c.emit(opNeg, signedOf(x.class), x.class, x)
+		name, suffix, x = "add", "u", c.emit(opNeg, signedOf(x.class), x.class, x)
 	case "xchg":
 		name = "exch"
 	case "max", "min":
-		t = "s"
+		suffix = "s"
 	case "umax", "umin":
-		name, t = name[1:], "u"
+		name, suffix = name[1:], "u"
 	case "fadd":
-		name, t = "add", "f"
+		if w == 16 || w == 64 && c.mod.opts.CC < 60 {
+			c.set(i, c.atomicLoop(i, t, scope, x))
+			return
+		}
+		name, suffix = "add", "f"
 	case "and", "or", "xor":
 	default:
-		refuse("the atomic operation %s", name)
+		c.set(i, c.atomicLoop(i, t, scope, x))
+		return
 	}
-	if w != 32 && w != 64 {
-		refuse("the atomic operation %s of i%d", name, w)
+	if w < 32 {
+		c.set(i, c.atomicLoop(i, t, scope, c.get1(i.X)))
+		return
 	}
 	order := c.orderOf(i.Ordering, scope)
 	if order == "relaxed" && (scope == "gpu" || i.Dst.Type().(*llir.Ptr).AddrSpace == spaceShared) {
 		order, scope = "", "" // which is what an instruction does that does not say
 	}
-	c.set(i, c.atom(name+"."+t+itoa(w), i.Dst, order, scope, x))
+	c.set(i, c.atom(name+"."+suffix+itoa(w), i.Dst, order, scope, x))
+}
+
+// atomicLoop exchanges until nobody came between: what no instruction does at once.
+// Elements of 16 and 8 bits are exchanged with the rest of their word.
+func (c *conv) atomicLoop(i *ir.InstAtomicRMW, t llir.Type, scope string, x *value) *value {
+	order := c.orderOf(i.Ordering, scope)
+	space := i.Dst.Type().(*llir.Ptr).AddrSpace
+	w := llir.Width(t)
+	p := c.get1(i.Dst)
+	cl := x.class
+	var shift, mask *value
+	if w < 32 {
+		low := p
+		if p.class == r64 {
+			low = c.cvt(p, tU64, tU32)
+		}
+		cl = r32
+		shift = c.emit(opShl, tB32, r32, c.and(low, c.constant(r32, 3)), c.constant(r32, 3))
+		mask = c.not(c.emit(opShl, tB32, r32, c.constant(r32, 1<<w-1), shift))
+		p = c.and(p, c.constant(p.class, -4))
+	}
+	before := c.b
+	first := c.newValue(opLd, bitsOf(cl), cl, p)
+	first.aux, first.loc = &access{space: space, typ: first.typ, words: 1}, c.loc
+	c.b.append(first)
+	again, after := c.fn.newBlockAfter(before), (*block)(nil)
+	after = c.fn.newBlockAfter(again)
+	before.term = terminator{to: []*block{again}, loc: c.loc}
+	old := c.newValue(opPhi, bitsOf(cl), cl, first)
+	old.block = again
+	again.phis = append(again.phis, old)
+	c.b = again
+	elem := old
+	if w < 32 {
+		elem = c.cvt(c.emit(opShr, tU32, r32, old, shift), tU32, tU16)
+	}
+	next := c.combine(llir.AtomicName(i.Op), t, elem, x)
+	if w < 32 {
+		wide := c.emit(opShl, tB32, r32, c.cvt(c.zx(next, w), tU16, tU32), shift)
+		next = c.or(c.and(old, mask), wide)
+	}
+	v := c.newValue(opAtom, tNone, cl, p, old, next)
+	v.text = strings.Join(nonEmpty("atom", order, scope, spaceNames[space], "cas.b"+itoa(cl.bits())), ".")
+	v.loc = c.loc
+	c.b.append(v)
+	old.args = append(old.args, v)
+	other := c.setp(cmpNE, bitsOf(cl), v, old)
+	again.term = terminator{cond: other, to: []*block{again, after}, loc: c.loc}
+	c.b = after
+	return elem
+}
+
+// combine is what an atomic operation makes of the old value and its operand.
+func (c *conv) combine(name string, t llir.Type, old, x *value) *value {
+	w := llir.Width(t)
+	switch name {
+	case "xchg":
+		return x
+	case "add":
+		return c.integer(opAdd, 0, w, old, x)
+	case "sub":
+		return c.integer(opSub, 0, w, old, x)
+	case "and":
+		return c.and(old, x)
+	case "or":
+		return c.or(old, x)
+	case "xor":
+		return c.xor(old, x)
+	case "max", "min", "umax", "umin":
+		return c.bits(map[string]string{"max": "smax", "min": "smin", "umax": "umax", "umin": "umin"}[name], w, []*value{old, x})
+	case "fadd":
+		return c.floating(opAdd, floatType(t), old, x)
+	case "fsub":
+		return c.floating(opSub, floatType(t), old, x)
+	case "fmax":
+		return c.math("maxnum", floatType(t), []*value{old, x})
+	case "fmin":
+		return c.math("minnum", floatType(t), []*value{old, x})
+	}
+	refuse("the atomic operation %s", name)
+	return nil
 }
 
 // atom is an atomic instruction.

@@ -12,8 +12,16 @@ type Phase struct {
 // Phases run in this order.
 var Phases = []Phase{
 	{"merge blocks", "blocks that always follow one another hide from each other what they compute", mergeBlocks},
+	{"expand divisions", "ptxas does not know that divisors are constant, and divides twice for a quotient and its remainder", expandDivisions},
 	{"share values", "the conversion takes words apart wherever they are used, so it computes some things twice", shareValues},
 	{"sweep", "what was taken apart is mostly not used", sweep},
+	{"fuse products", "ptxas fuses sums and differences, too, but not where a negative is shared", fuseProducts},
+	{"fold addresses", "each of several accesses at a constant distance would compute its own address", foldAddresses},
+	{"share values", "accesses have parts of their addresses in common now", shareValues},
+	{"sweep", "and what had been computed for each is not used", sweep},
+	{"hoist invariants", "the lowering moves few computations out of loops, ptxas none of 64 bits", hoistInvariants},
+	{"sink values", "what one way through a branch needs would be computed on all", sinkValues},
+	{"select instructions", "ptxas joins some instructions, but not over conversions and 64 bits, and each costs its time", selectInstructions},
 	{"sink increments", "a loop that computes its next counter early keeps the old one in another register, and moves", sinkIncrements},
 	{"choose registers", "PTX has no phis: values that may share a register do, so that loops need no moves", chooseRegisters},
 }

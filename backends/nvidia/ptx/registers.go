@@ -76,6 +76,9 @@ func (f *fn) collectResults() {
 				continue
 			}
 			list := f.projections[v.args[0]]
+			if v.args[0].op == opSplit && list == nil {
+				list = make([]*value, 2)
+			}
 			for len(list) <= int(v.imm) {
 				list = append(list, nil)
 			}
@@ -516,6 +519,9 @@ func immediate(v *value, i int) bool {
 		return false
 	}
 	if v.args[i].class == pred {
+		return false
+	}
+	if v.op == opMad && i == 0 || v.op == opFma && i == 0 {
 		return false
 	}
 	switch v.op {

@@ -184,6 +184,9 @@ func (f *fn) simplifyLogic(v *value) *value {
 		return f.simplifyNot(v)
 	}
 	if x.op == v.op && x.args[1].isConst() {
+		if x.flags&disjoint == 0 {
+			v.flags &^= disjoint
+		}
 		c := f.newValue(v.op, v.typ, v.class, x.args[1], y)
 		v.args[0], v.args[1] = x.args[0], f.evaluate(c)
 		return f.simplifyLogic(v)

@@ -164,35 +164,39 @@ func (c *conv) bytes(lo, hi *value) *value {
 	return c.or(c.zx(lo, 8), c.emit(opShl, tB16, r16, hi, c.constant(r32, 8)))
 }
 
-// gather makes a word of four bytes that come from at most two words by one
-// instruction, or returns nil.
+// gather makes a word of four bytes of words, by one instruction where two have them
+// all, else by three; nil where one is of no word.
 func (c *conv) gather(elems []*value) *value {
 	var words []*value
 	selector := int64(0)
+	var from [4]*value
+	var at [4]int
 	for i, e := range elems {
-		word, at := byteOf(e)
-		if word == nil {
+		from[i], at[i] = byteOf(e)
+		if from[i] == nil {
 			return nil
 		}
 		k := 0
-		for k < len(words) && words[k] != word {
+		for k < len(words) && words[k] != from[i] {
 			k++
 		}
 		if k == len(words) {
-			words = append(words, word)
+			words = append(words, from[i])
 		}
-		if len(words) > 2 {
-			return nil
-		}
-		selector |= int64(k*4+at) << (4 * i)
+		selector |= int64(k*4+at[i]) << (4 * i)
 	}
-	if len(words) == 1 {
-		if selector == 0x3210 {
-			return words[0]
-		}
-		words = append(words, words[0])
+	permute := func(x, y *value, by int64) *value { return c.emit(opPrmt, tB32, r32, x, y, c.constant(r32, by)) }
+	switch {
+	case len(words) == 1 && selector == 0x3210:
+		return words[0]
+	case len(words) == 1:
+		return permute(words[0], words[0], selector)
+	case len(words) == 2:
+		return permute(words[0], words[1], selector)
 	}
-	return c.emit(opPrmt, tB32, r32, words[0], words[1], c.constant(r32, selector))
+	lo := permute(from[0], from[1], int64(at[0]|(4+at[1])<<4))
+	hi := permute(from[2], from[3], int64(at[2]|(4+at[3])<<4))
+	return permute(lo, hi, 0x5410)
 }
 
 // byteOf is the word of 32 bits, and the byte of it, whose value the low byte of v has.

@@ -1,0 +1,212 @@
+package ptx
+
+import "math/bits"
+
+// editor rewrites the instructions of a function.
+type editor struct {
+	*fn
+	b   *block
+	loc *value // what is rewritten
+	out []*value
+}
+
+// edit calls rewrite for each instruction; what it returns takes the place of the
+// instruction, and what it emits goes before it. Nil keeps the instruction.
+func edit(f *fn, rewrite func(e *editor, v *value) *value) {
+	e := &editor{fn: f}
+	by := make(map[*value]*value)
+	for _, b := range f.blocks {
+		e.b, e.out = b, make([]*value, 0, len(b.insts))
+		for _, v := range b.insts {
+			e.loc = v
+			if r := rewrite(e, v); r != nil && r != v {
+				by[v] = r
+				continue
+			}
+			v.block = b
+			e.out = append(e.out, v)
+		}
+		b.insts = e.out
+	}
+	f.replaceAll(by)
+}
+
+func (e *editor) emit(o op, t typ, c class, args ...*value) *value {
+	v := e.newValue(o, t, c, args...)
+	if s := e.simplify(v); s != nil {
+		return s
+	}
+	v.loc, v.block = e.loc.loc, e.b
+	e.out = append(e.out, v)
+	return v
+}
+
+// shift shifts by a constant.
+func (e *editor) shift(o op, t typ, v *value, n int) *value {
+	return e.emit(o, t, v.class, v, e.constant(r32, int64(n)))
+}
+
+// expandDivisions replaces divisions by constants, which ptxas takes for any others,
+// and remainders of numbers whose quotient is computed, too.
+func expandDivisions(f *fn) {
+	type pair struct {
+		x, y *value
+		t    typ
+	}
+	quotients := make(map[pair]bool)
+	for _, b := range f.blocks {
+		for _, v := range b.insts {
+			if v.op == opDiv && !v.typ.isFloat() {
+				quotients[pair{v.args[0], v.args[1], v.typ}] = true
+			}
+		}
+	}
+	edit(f, func(e *editor, v *value) *value {
+		if v.op != opDiv && v.op != opRem || v.typ.isFloat() {
+			return nil
+		}
+		x, y := v.args[0], v.args[1]
+		var q *value
+		switch {
+		case y.isConst() && y.imm != 0 && v.class != r16:
+			q = e.quotient(v.typ, x, y)
+		case v.op == opRem && quotients[pair{x, y, v.typ}]:
+			q = e.emit(opDiv, v.typ, v.class, x, y)
+		}
+		if q == nil || v.op == opDiv {
+			return q
+		}
+		if n := unsigned(y); y.isConst() && n&(n-1) == 0 && q.op == opShr && q.args[1].isConst() {
+			// The quotient's shift and the multiplication leave what the mask does.
+			return e.emit(opSub, signedOf(v.class), v.class, x, e.emit(opAnd, bitsOf(v.class), v.class, q.args[0], e.constant(v.class, -int64(n))))
+		}
+		return e.emit(opSub, signedOf(v.class), v.class, x, e.emit(opMul, signedOf(v.class), v.class, q, y))
+	})
+}
+
+// quotient is x divided by a constant.
+func (e *editor) quotient(t typ, x, y *value) *value {
+	w := x.class.bits()
+	if t.signed() {
+		if y.imm > 0 && zeroAbove(x, w-1, 6) {
+			return e.quotient(unsignedOf(x.class), x, y)
+		}
+		return e.signedQuotient(x, y.imm)
+	}
+	d := unsigned(y)
+	if d&(d-1) == 0 {
+		return e.shift(opShr, t, x, bits.TrailingZeros64(d))
+	}
+	if d>>(w-1) != 0 { // at most one
+		ge := e.emit(opSetp, t, pred, x, y)
+		ge.cmp = cmpGE
+		return e.emit(opSelp, bitsOf(x.class), x.class, e.constant(x.class, 1), e.constant(x.class, 0), ge)
+	}
+	m, s, add := unsignedMagic(d, w)
+	hi := e.emit(opMulHi, t, x.class, x, e.constant(x.class, int64(m)))
+	if !add {
+		return e.shift(opShr, t, hi, s)
+	}
+	half := e.shift(opShr, t, e.emit(opSub, signedOf(x.class), x.class, x, hi), 1)
+	return e.shift(opShr, t, e.emit(opAdd, signedOf(x.class), x.class, half, hi), s-1)
+}
+
+func (e *editor) signedQuotient(x *value, d int64) *value {
+	w := x.class.bits()
+	s, u := signedOf(x.class), unsignedOf(x.class)
+	neg := d < 0
+	abs := uint64(d)
+	if neg {
+		abs = -abs
+	}
+	if w < 64 {
+		abs &= 1<<w - 1
+	}
+	var q *value
+	if abs&(abs-1) == 0 {
+		k := bits.TrailingZeros64(abs)
+		if k > 0 {
+			// Round towards zero: add what the shift would lose of a negative number.
+			lost := x
+			if k > 1 {
+				lost = e.shift(opShr, s, x, w-1)
+			}
+			x = e.shift(opShr, s, e.emit(opAdd, s, x.class, x, e.shift(opShr, u, lost, w-k)), k)
+		}
+		if q = x; neg {
+			q = e.emit(opNeg, s, x.class, x)
+		}
+		return q
+	}
+	m, n := signedMagic(d, w)
+	q = e.emit(opMulHi, s, x.class, x, e.constant(x.class, m))
+	switch {
+	case d > 0 && m < 0:
+		q = e.emit(opAdd, s, x.class, q, x)
+	case d < 0 && m > 0:
+		q = e.emit(opSub, s, x.class, q, x)
+	}
+	sign := e.shift(opShr, u, q, w-1)
+	return e.emit(opAdd, s, x.class, e.shift(opShr, s, q, n), sign)
+}
+
+// unsignedMagic is the multiplier and the shift for a division by d, below 2^(w-1) and
+// not a power of two, of numbers of w bits (Warren, Hacker's Delight, 10-9); with add, the multiplier has one bit more.
+func unsignedMagic(d uint64, w int) (m uint64, s int, add bool) {
+	for s = 0; s <= bits.Len64(d); s++ {
+		// m = ceil(2^(w+s) / d) will do where m*d - 2^(w+s) <= 2^s.
+		q, r := divPower(w+s, d)
+		if d-r <= 1<<s {
+			full := q.add1()
+			if full.hi == 0 && (w == 64 || full.lo < 1<<w) {
+				return full.lo, s, false
+			}
+			if w == 64 {
+				return full.lo, s, true
+			}
+			return full.lo & (1<<w - 1), s, true
+		}
+	}
+	panic("BUG: ptx: no multiplier")
+}
+
+// wide128 is a number of 128 bits.
+type wide128 struct{ hi, lo uint64 }
+
+func (q wide128) add1() wide128 {
+	lo, carry := bits.Add64(q.lo, 1, 0)
+	return wide128{q.hi + carry, lo}
+}
+
+// divPower divides 2^n, n up to 127, by d.
+func divPower(n int, d uint64) (q wide128, r uint64) {
+	var hi, lo uint64
+	if n >= 64 {
+		hi = 1 << (n - 64)
+	} else {
+		lo = 1 << n
+	}
+	q.hi, r = hi/d, hi%d
+	q.lo, r = bits.Div64(r, lo, d)
+	return q, r
+}
+
+// signedMagic is the multiplier and the shift for a division of signed numbers of w
+// bits by d, which is not a power of two (Warren, 10-1).
+func signedMagic(d int64, w int) (m int64, s int) {
+	abs := uint64(d)
+	if d < 0 {
+		abs = -abs
+	}
+	for s = 0; ; s++ {
+		q, r := divPower(w+s, abs)
+		// m = floor(2^(w+s)/|d|) + 1 will do where |d| - r < 2^s·2 for numbers of w-1 bits.
+		if abs-r <= 1<<(s+1) {
+			v := int64(q.lo) + 1
+			if d < 0 {
+				v = -v
+			}
+			return signExtend(v, w), s
+		}
+	}
+}

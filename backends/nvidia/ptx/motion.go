@@ -1,0 +1,139 @@
+package ptx
+
+import "sort"
+
+// hoistInvariants moves what does not change in a loop before it. Loops that LLVM IR
+// excludes keep their code: what leaves them would take registers from what they
+// accumulate.
+func hoistInvariants(f *fn) {
+	f.givePreheaders()
+	for _, l := range f.loopsInnerFirst() {
+		pre := l.preheader()
+		if pre == nil || l.fixed() {
+			continue
+		}
+		for _, b := range f.inOrder(l) {
+			kept := b.insts[:0]
+			for _, v := range b.insts {
+				if hoistable(v) && l.invariant(v) {
+					pre.append(v)
+					continue
+				}
+				kept = append(kept, v)
+			}
+			b.insts = kept
+		}
+	}
+}
+
+// fixed reports whether a loop is to keep its code.
+func (l *loop) fixed() bool {
+	for _, p := range l.head.preds {
+		if l.in(p) && p.term.noLICM {
+			return true
+		}
+	}
+	return false
+}
+
+// hoistable reports whether an instruction may be executed though its block is not,
+// and is worth a register: truth values have few.
+func hoistable(v *value) bool {
+	if v.flags&pure == 0 || v.class == pred || v.op == opCopy {
+		return false
+	}
+	return v.op != opDiv && v.op != opRem && v.op != opAsm && v.op != opSplit
+}
+
+// invariant reports whether all operands of v are computed outside of l.
+func (l *loop) invariant(v *value) bool {
+	for _, a := range v.args {
+		if a.block != nil && !a.rooted() && l.in(a.block) {
+			return false
+		}
+	}
+	return true
+}
+
+// loopsInnerFirst are all loops, those in others before them.
+func (f *fn) loopsInnerFirst() []*loop {
+	var out []*loop
+	for _, b := range f.blocks {
+		if b.loop != nil && b.loop.head == b {
+			out = append(out, b.loop)
+		}
+	}
+	sort.SliceStable(out, func(i, j int) bool { return out[i].depth > out[j].depth })
+	return out
+}
+
+// inOrder are a loop's blocks such that each follows its dominators.
+func (f *fn) inOrder(l *loop) []*block {
+	var out []*block
+	for _, b := range f.blocks {
+		if l.in(b) {
+			out = append(out, b)
+		}
+	}
+	sort.SliceStable(out, func(i, j int) bool { return out[i].order < out[j].order })
+	return out
+}
+
+// sinkValues moves what only some ways through a function use to where these begin,
+// but not into loops.
+func sinkValues(f *fn) {
+	f.analyze()
+	for _, b := range f.blocks {
+		for _, v := range b.insts {
+			v.block = b
+		}
+	}
+	where := make(map[*value]*block)
+	note := func(a *value, at *block) {
+		if a.block == nil || a.rooted() {
+			return
+		}
+		if w, ok := where[a]; ok {
+			at = meet(w, at)
+		}
+		where[a] = at
+	}
+	for _, b := range f.blocks {
+		for _, p := range b.phis {
+			for i, a := range p.args {
+				note(a, b.preds[i])
+			}
+		}
+		b.term.each(func(a **value) { note(*a, b) })
+	}
+	blocks := append([]*block(nil), f.blocks...)
+	sort.SliceStable(blocks, func(i, j int) bool { return blocks[i].order > blocks[j].order })
+	for _, b := range blocks { // what uses a value comes before it
+		var kept []*value
+		for i := len(b.insts) - 1; i >= 0; i-- {
+			v := b.insts[i]
+			to := b
+			if w := where[v]; w != nil && hoistable(v) && v.op != opParam {
+				for to = w; to != b && depthOf(to) > depthOf(b); {
+					to = to.idom
+				}
+				if !dominates(b, to) {
+					to = b
+				}
+			}
+			for _, a := range v.args {
+				note(a, to)
+			}
+			if to == b {
+				kept = append(kept, v)
+				continue
+			}
+			v.block = to
+			to.insts = append([]*value{v}, to.insts...)
+		}
+		for i, j := 0, len(kept)-1; i < j; i, j = i+1, j-1 {
+			kept[i], kept[j] = kept[j], kept[i]
+		}
+		b.insts = kept
+	}
+}

@@ -1,0 +1,213 @@
+package ptx
+
+import "math/bits"
+
+// A rule makes one instruction of v and what it is computed of, and reports whether
+// it did. What it takes over has to have no other use, or stays.
+type rule struct {
+	op  op
+	why string
+	try func(*selector, *value) bool
+}
+
+// rules are tried in this order, for each instruction after its operands.
+var rules = []rule{
+	{opPack, "two conversions to a half and a mov of both are one conversion", (*selector).packedConversion},
+	{opShl, "a number that is widened and multiplied is mul.wide", (*selector).wideProduct},
+	{opMul, "the same with other factors than powers of two", (*selector).wideProduct},
+	{opAdd, "an address is mad.wide of its base and an index", (*selector).multiplyAdd},
+	{opCvt, "the halves of a product are mul.lo and mul.hi, of other words one mov", (*selector).halfOf},
+	{opAnd, "a field of a word is bfe", (*selector).field},
+	{opShr, "the same where the mask comes first", (*selector).fieldOfMask},
+	{opAnd, "setp takes the conjunction with another truth value along", (*selector).conjunction},
+	{opOr, "and the disjunction", (*selector).conjunction},
+}
+
+// selector is the phase that selects instructions.
+type selector struct {
+	f     *fn
+	users map[*value][]*value // of products that sums may take over
+}
+
+func selectInstructions(f *fn) {
+	f.countUses()
+	s := &selector{f: f, users: make(map[*value][]*value)}
+	for _, b := range f.blocks {
+		for _, v := range b.insts {
+			for _, a := range v.args {
+				if a.op == opMul && a.typ.isFloat() {
+					s.users[a] = append(s.users[a], v)
+				}
+			}
+		}
+	}
+	for _, b := range f.blocks {
+		for _, v := range b.insts {
+			for _, r := range rules {
+				if r.op == v.op && r.try(s, v) {
+					break
+				}
+			}
+		}
+	}
+	sweep(f)
+}
+
+// take makes v an instruction of the given operands.
+func (s *selector) take(v *value, o op, t typ, args ...*value) bool {
+	for _, a := range args {
+		a.uses++
+	}
+	for _, a := range v.args {
+		s.drop(a)
+	}
+	v.op, v.typ, v.args, v.text = o, t, args, ""
+	return true
+}
+
+// drop notes that one use of a is gone, and with the last one those of its operands.
+func (s *selector) drop(a *value) {
+	if a.uses--; a.uses == 0 && a.flags&pure != 0 {
+		for _, x := range a.args {
+			s.drop(x)
+		}
+	}
+}
+
+// packedConversion: {cvt.rn.f16.f32 a, cvt.rn.f16.f32 b} is cvt.rn.f16x2.f32 b, a.
+func (s *selector) packedConversion(v *value) bool {
+	lo, hi := v.args[0], v.args[1]
+	if v.class != r32 || lo.op != opInst || lo.text != hi.text || lo.uses != 1 && lo != hi || hi.uses != 1 && lo != hi {
+		return false
+	}
+	var text string
+	switch lo.text {
+	case "cvt.rn.f16.f32":
+		text = "cvt.rn.f16x2.f32"
+	case "cvt.rn.bf16.f32":
+		text = "cvt.rn.bf16x2.f32"
+	default:
+		return false
+	}
+	s.take(v, opInst, tNone, hi.args[0], lo.args[0])
+	v.text, v.flags = text, pure
+	return true
+}
+
+// wideProduct: (long)x << 2 is mul.wide x, 4.
+func (s *selector) wideProduct(v *value) bool {
+	x, n := v.args[0], v.args[1]
+	if v.class != r64 || v.typ.isFloat() || x.op != opCvt || x.args[0].class != r32 || x.from != tS32 && x.from != tU32 {
+		return false
+	}
+	if n.isConst() {
+		factor := n.imm
+		if v.op == opShl {
+			if n.imm > 30 {
+				return false
+			}
+			factor = 1 << n.imm
+		}
+		if x.from == tS32 && (factor < -1<<31 || factor >= 1<<31) || x.from == tU32 && (factor < 0 || factor >= 1<<32) {
+			return false
+		}
+		return s.take(v, opMulWide, x.from, x.args[0], s.f.constant(r32, factor))
+	}
+	if v.op == opMul && n.op == opCvt && n.from == x.from && n.args[0].class == r32 {
+		return s.take(v, opMulWide, x.from, x.args[0], n.args[0])
+	}
+	return false
+}
+
+// halfOf: the low or the high word of a number of 64 bits.
+func (s *selector) halfOf(v *value) bool {
+	x := v.args[0]
+	if v.class != r32 || x.class != r64 {
+		return false
+	}
+	if x.op == opMulWide {
+		return s.take(v, opMul, tS32, x.args[0], x.args[1])
+	}
+	if x.op != opShr || !x.args[1].isConst() || x.args[1].imm != 32 || x.args[0].op != opMulWide {
+		return false
+	}
+	m := x.args[0]
+	return s.take(v, opMulHi, m.typ, m.args[0], m.args[1])
+}
+
+// multiplyAdd fuses a sum with a product that it alone uses, or of numbers with a
+// product that only sums use.
+func (s *selector) multiplyAdd(v *value) bool {
+	for i := range 2 {
+		m, c := v.args[i], v.args[1-i]
+		switch {
+		case v.typ.isFloat():
+			if m.op == opMul && m.typ == v.typ && s.f.mod.opts.Fusion && s.fuses(m) && !(m.args[0].isConst() && m.args[1].isConst()) {
+				return s.take(v, opFma, v.typ, m.args[0], m.args[1], c)
+			}
+		case m.op == opMulWide && m.uses == 1:
+			return s.take(v, opMadWide, m.typ, m.args[0], m.args[1], c)
+		case m.op == opMul && m.uses == 1 && m.class == v.class && v.class != r16:
+			return s.take(v, opMad, v.typ, m.args[0], m.args[1], c)
+		}
+	}
+	return false
+}
+
+// fuses reports whether all uses of a product are sums, so that it need not be computed.
+func (s *selector) fuses(m *value) bool {
+	if int(m.uses) != len(s.users[m]) {
+		return m.uses == 1
+	}
+	for _, u := range s.users[m] {
+		if u.op != opAdd && u.op != opFma || u.op == opFma && (len(u.args) > 2 && u.args[2] == m) || u.op == opAdd && u.args[0] == u.args[1] {
+			return false
+		}
+	}
+	return true
+}
+
+// field: (x >> c) & mask is bfe, of a mask that is as long as it is.
+func (s *selector) field(v *value) bool {
+	x, n := v.args[0], v.args[1]
+	if v.class != r32 && v.class != r64 || !n.isConst() || x.op != opShr || x.typ.signed() || !x.args[1].isConst() {
+		return false
+	}
+	mask := unsigned(n)
+	if mask == 0 || mask&(mask+1) != 0 {
+		return false
+	}
+	return s.take(v, opBfe, unsignedOf(v.class), x.args[0], x.args[1], s.f.constant(r32, int64(bits.Len64(mask))))
+}
+
+// fieldOfMask: (x & mask) >> c is bfe.
+func (s *selector) fieldOfMask(v *value) bool {
+	x, n := v.args[0], v.args[1]
+	if v.class != r32 && v.class != r64 || v.typ.signed() || !n.isConst() || x.op != opAnd || !x.args[1].isConst() || n.imm < 0 || n.imm >= int64(v.class.bits()) {
+		return false
+	}
+	mask := unsigned(x.args[1]) >> n.imm
+	if mask == 0 || mask&(mask+1) != 0 {
+		return false
+	}
+	return s.take(v, opBfe, unsignedOf(v.class), x.args[0], n, s.f.constant(r32, int64(bits.Len64(mask))))
+}
+
+// conjunction: setp and and.pred are setp.and.
+func (s *selector) conjunction(v *value) bool {
+	if v.class != pred {
+		return false
+	}
+	for i := range 2 {
+		c, q := v.args[1-i], v.args[i]
+		if c.op != opSetp || c.uses != 1 || len(c.args) != 2 || c.block != v.block || q.isConst() {
+			continue
+		}
+		t, k, from := c.typ, c.cmp, v.op
+		s.take(v, opSetp, t, c.args[0], c.args[1], q)
+		v.cmp = k
+		v.text = map[op]string{opAnd: "and", opOr: "or"}[from]
+		return true
+	}
+	return false
+}
