@@ -338,6 +338,14 @@ class InstallTest(Case):
         with self.assertRaisesRegex(hook.Unsupported, "is not a tritonc that can be run here .*cannot be run"):
             self.install()
 
+    def test_no_backend(self):
+        for said, why in (("amd 0.1.0\\t/x\\n  hip:gfx942  warp size 64", f"it belongs beside it, in {self.folder}"),
+                          ("nvidia\\t/x\\n  cannot be used: its folder /x may be written by others: make it safe with: chmod go-w /x", "cannot be used: its folder /x .*chmod go-w /x")):
+            text = standin_triton.PROGRAM.replace("nvidia 0.1.0\\t/x\\n  cuda:80  warp size 32\\n  cuda:90  warp size 32", said)
+            self.fake.write_text(text.format(python=sys.executable, version="v1.0.0"))
+            with self.assertRaisesRegex(hook.Unsupported, f"has no backend for NVIDIA GPUs: {why}"):
+                self.install()
+
     def test_no_program_at_all(self):
         with mock.patch.object(program, "PACKAGE", self.folder / "none"), mock.patch.object(program, "CHECKOUT", None), \
                 mock.patch.dict(os.environ, {"PATH": "/nowhere"}):

@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import platform
+import re
 import shutil
 
 from .compiler import Compiler
@@ -57,7 +58,7 @@ def describe(path, flags=(), extra=""):
     compiler = Compiler(path)
     try:
         words = compiler.run("version").replace(",", "").split()
-        targets = tuple(word for word in compiler.run("backends").split() if ":" in word and "/" not in word)
+        backends = compiler.run("backends")
     except Failed as e:
         raise Unsupported(f"{path} is not a tritonc that can be run here ({platform.system()} {platform.machine()}): {e}") from None
     version = words[1] if len(words) > 1 else "?"
@@ -65,6 +66,10 @@ def describe(path, flags=(), extra=""):
     if wanted and version != wanted:
         raise Unsupported(f"{path} is tritonc {version}, and this package is for {wanted}: install the wheel of {version}, "
                           "or unset TRITONC_PROGRAM to take the package's own")
+    targets = tuple(re.findall(r"(?m)^\s+(cuda:\d+)\b", backends))
+    if not targets:
+        why = re.search(r"(?m)^nvidia\b.*\n\s+(cannot be used: .*)", backends)
+        raise Unsupported(f"{path} has no backend for NVIDIA GPUs: " + (why[1] if why else f"it belongs beside it, in {pathlib.Path(path).resolve().parent}"))
     h = hashlib.sha256("\0".join([*flags, extra]).encode())
     real = pathlib.Path(path).resolve()
     for file in (real, real.with_name("tritonc.real"), real.with_name("tritonc-backend-nvidia")):
