@@ -152,10 +152,13 @@ def verdict(row, session, theirs):
     except Exception as e:
         problem = first_line(e)
     seconds = time.time() - begun
-    ours = [e for e in session.entries()[before:] if e["how"] == "compiled"]
+    entries = session.entries()[before:]
+    ours, failed = ([e for e in entries if e["how"] == how] for how in ("compiled", "failed"))
     facts = {"seconds": seconds, "kernels": len({e["name"] for e in ours}), "configurations": len(ours),
              "compiling": sum(e["seconds"] for e in ours), "in_workers": sum(e["pid"] != os.getpid() for e in ours)}
     wrong = problem or eager or difference(got, want)
+    if wrong is None and failed:  # which an autotuner left out
+        return {"verdict": "FAILED", "why": f"{len(failed)} configurations, such as {failed[0]['name']}: {failed[0]['why']}", **facts}
     if wrong is None:
         if not ours and metrics.generated_kernel_count:
             return {"verdict": "NOT OURS", "why": f"{metrics.generated_kernel_count} kernels, and tritonc compiled none", **facts}

@@ -35,6 +35,11 @@ if {hook}:
     runtime.add_stages_inspection_hook = None
 '''
 
+ERRORS = '''
+class PTXASError(Exception):
+    pass
+'''
+
 COMPILER = '''
 import dataclasses, functools, re, types
 from triton import knobs
@@ -142,6 +147,7 @@ def write(folder, version="3.6.0"):
     files = {
         "__init__.py": INIT.format(version=version),
         "knobs.py": KNOBS.format(tools=tools, hook=minor >= 6),
+        "runtime/__init__.py": "", "runtime/errors.py": ERRORS,
         "backends/__init__.py": "", "backends/nvidia/__init__.py": "", "backends/amd/__init__.py": "",
         "backends/nvidia/compiler.py": compiler.format(is_hip=False, **nvidia),
         "backends/amd/compiler.py": compiler.format(is_hip=True, **amd),
@@ -180,6 +186,8 @@ with open(os.environ["FAKE_LOG"], "a") as log:
 text = source.read_text()
 if "slow" in text:
     time.sleep(0.05)
+if "too large" in text:
+    sys.exit("/tmp/k.ptx:38:2: error: ptxas: Register allocation failed\\n  help: none")
 if "bad" in text:
     sys.exit("kernel.ttir:1:1: error: no\\n  help: none")
 out = pathlib.Path(flags[flags.index("-o") + 1])

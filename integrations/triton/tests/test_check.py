@@ -117,12 +117,13 @@ class DifferenceTest(unittest.TestCase):
 class VerdictTest(unittest.TestCase):
     """What becomes of a row, by what each way of running it gives."""
 
-    def verdict(self, eager, ours, theirs=None, compiled=1, generated=1):
+    def verdict(self, eager, ours, theirs=None, compiled=1, generated=1, failed=0):
         log = []
 
         def run(row, compiled_):
             if compiled_:
                 log.extend({"how": "compiled", "name": "k", "seconds": 0.5, "pid": 7} for _ in range(compiled))
+                log.extend({"how": "failed", "name": "k", "why": "ptxas"} for _ in range(failed))
             return give(ours if compiled_ else eager)
 
         def give(result):
@@ -144,6 +145,7 @@ class VerdictTest(unittest.TestCase):
                            ("as Triton", (error, [2], [2])), ("WRONG", (error, [2], [3])), ("skipped", (error, error, error)),
                            ("NOT OURS", ([1], [1], None, 0)), ("NOT OURS", ([1], [2], [2], 0)), ("ok", ([1], [1], None, 0, 0))):
             self.assertEqual(self.verdict(*args)[0], want, args)
+        self.assertEqual(self.verdict([1], [1], failed=1)[0], "FAILED")
         out = self.verdict([1], [1], compiled=2)[1]
         self.assertEqual((out["kernels"], out["configurations"], out["compiling"], out["in_workers"]), (1, 2, 1.0, 2))
         self.assertIn("error: no", self.verdict([1], error, [1])[1]["why"])

@@ -182,6 +182,20 @@ class RefusalTest(Case):
         failed, = hook.report()["failed"]
         self.assertEqual((failed["name"], failed["why"]), ("bad", "kernel.ttir:1:1: error: no"))
 
+    def test_what_ptxas_refuses(self):
+        """Is Triton's own error, which autotuners catch; and is in the report."""
+        from triton.runtime.errors import PTXASError
+        self.install()
+        with self.assertRaisesRegex(PTXASError, "error: ptxas: Register allocation failed"):
+            self.compile("too large")
+        self.assertEqual(len(hook.report()["failed"]), 1)
+        hook.uninstall()
+        self.install(fallback=True)
+        with self.said() as out:
+            asm, _ = self.compile("too large")
+        self.assertIn("Triton's cubin", asm["cubin"])
+        self.assertIn("ptxas: Register allocation failed: left to Triton", out.getvalue())
+
     def test_failures_left_to_triton(self):
         self.install(fallback=True)
         with self.said("tritonc: bad: kernel.ttir:1:1: error: no: left to Triton\n"):
@@ -640,6 +654,13 @@ class RealCompilerTest(Case):
             self.assertEqual(again["ptx"], asm["ptx"])
             again, metadata = self.compile(asm["ttgir"], options=options, override={"ptx": asm["ptx"]}, first="llir")
             self.assertEqual(metadata["name"], "double")
+
+    def test_what_ptxas_refuses(self):
+        from triton.runtime.errors import PTXASError
+        with mock.patch("tritonc.stages.Hook.environment", lambda *_: {}):
+            hook.install(TRITONC)
+            with self.assertRaisesRegex(PTXASError, "error: ptxas: "):
+                self.compile(standin_triton.TTIR, options={"ptx_options": "--bogus"})
 
     def test_each_version(self):
         for version in ("3.4.0", "3.5.1", "3.8.0"):

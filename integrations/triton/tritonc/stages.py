@@ -25,6 +25,10 @@ HOST_DESCRIPTOR = re.compile(r"tt\.func public [^\n]*!tt\.tensordesc<")
 # The name of the kernel in ttir, ttgir, llir and PTX.
 NAMES = re.compile(r"tt\.func public @\"?([\w$.]+)|define (?:\w+ )*void @\"?([\w$.]+)|\.entry ([\w$.]+)")
 
+# What ptxas refuses, such as a kernel that does not fit into maxnreg, is Triton's PTXASError,
+# which autotuners take for a configuration to be left out.
+PTXAS = re.compile(r"error: ptxas: ")
+
 
 def name_of(text):
     m = NAMES.search(text)
@@ -86,6 +90,8 @@ class Compilation:
                 except Failed as e:
                     if not self.hook.fallback:
                         self.hook.session.add(how="failed", name=name_of(text), why=first_line(e))
+                        if PTXAS.search(first_line(e)):
+                            raise self.hook.ptxas_error(str(e)) from e
                         raise
                     self.left = True
                     self.hook.leave(name_of(text), first_line(e), metadata)
@@ -134,9 +140,10 @@ def first_line(e):
 class Hook:
     """What Triton calls when it has made the list of a compile's stages."""
 
-    def __init__(self, compiler, program, version, session, fallback=False, flags=(), assemble=True, ptxas=None):
+    def __init__(self, compiler, program, version, session, fallback=False, flags=(), assemble=True, ptxas=None, ptxas_error=Failed):
         self.compiler, self.program, self.version, self.session = compiler, program, version, session
         self.fallback, self.flags, self.assemble, self.ptxas = fallback, tuple(flags), assemble, ptxas
+        self.ptxas_error = ptxas_error
 
     def __call__(self, backend=None, stages=None, options=None, language=None, capability=None):
         if stages is None:  # Triton 3.7 and later ask what to add to their keys

@@ -5,8 +5,8 @@
 
 Triton makes the ttir of a kernel; everything from there to the cubin is tritonc's. A
 kernel that asks for what tritonc does not do (Gluon, instrumentation, a GPU that it has
-no backend for) raises Refused, one that it cannot compile Failed; with fallback Triton
-compiles either, which is told once per kernel.
+no backend for) raises Refused, one that it cannot compile Failed, or Triton's PTXASError
+where ptxas refuses it; with fallback Triton compiles them, which is told once per kernel.
 """
 
 import os
@@ -106,7 +106,7 @@ def _install(settings, compiler=None):
                          "TRITON_PTXAS_PATH or TRITONC_PTXAS") from None
 
     hook = Hook(compiler or Compiler(found.path, settings["keep"]), found, version, log, settings["fallback"],
-                settings["flags"], settings["assemble"], ptxas)
+                settings["flags"], settings["assemble"], ptxas, _ptxas_error())
     if version.stages_hook:
         _use_stages_hook(knobs, hook, undo)
     else:
@@ -127,6 +127,11 @@ def _install(settings, compiler=None):
 def _knobs():
     from triton import knobs
     return knobs
+
+
+def _ptxas_error():
+    from triton.runtime.errors import PTXASError
+    return PTXASError
 
 
 def _backend(vendor, name):
