@@ -4,6 +4,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/tritonc/tritonc/core/diag"
 )
 
 // TestSlices has the extensions of kernels for Ascend NPUs, of both modules.
@@ -40,6 +42,9 @@ func TestOutside(t *testing.T) {
 		_, err := compile(t, ownKernels, src, "outside", "*fp32, B=16, FROM="+from, nil)
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("from %s: error %v, want %q", from, err, want)
+		}
+		if l := diag.All(err); want != "" && (len(l) != 1 || l[0].Pos.File != ownKernels || len(l[0].Notes) != 1) {
+			t.Errorf("from %s: %v is not at the kernel's line with a note of the library's", from, l)
 		}
 	}
 }

@@ -90,6 +90,7 @@ func (g *gen) apply(fn any, args []any, kwargs []eval.Keyword) any {
 	case *lang.Builtin:
 		return g.u.e.Invoke(fn, args, kwargs)
 	case *eval.Function:
+		defer g.calledFrom(fn)
 		switch fn.Kind {
 		case eval.JIT:
 			return g.u.CallJIT(fn, args, kwargs)
@@ -384,6 +385,20 @@ func checkDefaults(fn *eval.Function, vals []any, given int, kwargs []eval.Keywo
 func failDefault(fn *eval.Function, p *syntax.Arg, v any) {
 	eval.FailHelp("pass it in the call, or write the default as tl.constexpr("+eval.Repr(v)+")",
 		"the default of parameter '%s' of %s() is a %s, which Triton cannot pass to a function", p.Name, fn.Name(), eval.TypeName(v))
+}
+
+// calledFrom, deferred, tells a failure in a library's function that runs at compile time
+// where the kernel calls it. Those that are compiled tell it themselves.
+func (g *gen) calledFrom(fn *eval.Function) {
+	if fn.Kind == eval.JIT || fn.Module == nil || !fn.Module.File.Library {
+		return
+	}
+	if r := recover(); r != nil {
+		if f, ok := r.(*eval.Failure); ok && f.File != nil && f.File.Library {
+			f.Frames = append(f.Frames, eval.Frame{File: g.file, Span: g.node, Name: fn.Name() + "()"})
+		}
+		panic(r)
+	}
 }
 
 // compile compiles fn as a private function of the module.
