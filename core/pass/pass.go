@@ -275,6 +275,60 @@ func (r *Run) Remark(m Remark) { r.notes = append(r.notes, m) }
 // Place is the place of op for a diagnostic.
 func (r *Run) Place(op *ir.Operation) diag.Pos { return placeOf(op, r.place) }
 
+// Errorf is an error about op. Where op came from a function of another file that was
+// inlined, it is at the call in the kernel's file, and a note says where it came from.
+func (r *Run) Errorf(op *ir.Operation, format string, args ...any) *diag.Diagnostic {
+	inner := r.Place(op)
+	d := diag.Errorf(r.CallPlace(op), format, args...)
+	if d.Pos != inner {
+		d.WithNote(inner, "in what is called here")
+	}
+	return d
+}
+
+// CallPlace is Place, or where op came from another file than that of its function, the
+// place of the call in that one.
+func (r *Run) CallPlace(op *ir.Operation) diag.Pos {
+	pos := r.Place(op)
+	f := op
+	for f != nil && !f.IsFunction() {
+		f = f.Parent()
+	}
+	if f == nil {
+		return pos
+	}
+	kernel := ir.FileLocOf(f.Loc())
+	if inner := ir.FileLocOf(op.Loc()); kernel == nil || inner == nil || inner.File == kernel.File || inner.File != pos.File {
+		return pos
+	}
+	for _, l := range callersOf(op.Loc()) {
+		if l.File == kernel.File {
+			return diag.Pos{File: l.File, Line: l.Line, Col: l.Col + 1}
+		}
+	}
+	return pos
+}
+
+// callersOf are the file positions of a location and of the calls that it was inlined at,
+// innermost first.
+func callersOf(l ir.Location) []*ir.FileLoc {
+	switch l := l.(type) {
+	case *ir.NameLoc:
+		return callersOf(l.Child)
+	case *ir.CallSiteLoc:
+		return append(callersOf(l.Callee), callersOf(l.Caller)...)
+	case *ir.FusedLoc:
+		for _, x := range l.Locs {
+			if list := callersOf(x); len(list) > 0 {
+				return list
+			}
+		}
+	case *ir.FileLoc:
+		return []*ir.FileLoc{l}
+	}
+	return nil
+}
+
 // Say tells whoever runs the pass by its name something of op, as a remark at op's place.
 func (r *Run) Say(op *ir.Operation, format string, args ...any) {
 	r.say(diag.Remark, op, format, args...)

@@ -59,7 +59,7 @@ type converter struct {
 type refusal struct{ d *diag.Diagnostic }
 
 func (c *converter) refuse(op *ir.Operation, help, format string, args ...any) {
-	d := diag.Errorf(c.run.Place(op), format, args...)
+	d := c.run.Errorf(op, format, args...)
 	if help != "" {
 		d.WithHelp("%s", help)
 	}
@@ -253,12 +253,20 @@ func (c *converter) operation(op *ir.Operation) {
 	}
 }
 
+// nextStep is what a user can do in place of an operation that has no meaning on an NPU.
+var nextStep = map[string]string{
+	"tt.elementwise_inline_asm": "inline assembly is that of a GPU; functions of tl, or of triton.language.extra.cann.libdevice, may do",
+	"tt.print":                  "store what is to be seen, or print what is known at compile time with tl.static_print",
+	"tt.map_elementwise":        "write the function on whole tensors",
+	"tt.extern_elementwise":     "an NPU has the functions of triton.language.extra.cann.libdevice",
+}
+
 // same repeats an operation of arith, math, tensor or ub.
 func (c *converter) same(op *ir.Operation) {
 	switch op.Def().Dialect() {
 	case "arith", "math", "tensor", "ub":
 	default:
-		c.refuse(op, "", "%s has no form for NPUs", op.Name())
+		c.refuse(op, nextStep[op.Name()], "%s has no form for NPUs", op.Name())
 	}
 	operands := make([]*ir.Value, op.NumOperands())
 	types := make([]ir.Type, op.NumResults())

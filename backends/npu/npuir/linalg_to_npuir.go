@@ -47,7 +47,7 @@ type lowering struct {
 type refusal struct{ d *diag.Diagnostic }
 
 func (l *lowering) refuse(op *ir.Operation, format string, args ...any) {
-	panic(refusal{diag.Errorf(l.run.Place(op), format, args...)})
+	panic(refusal{l.run.Errorf(op, format, args...)})
 }
 
 func lowerFunction(r *pass.Run, f *ir.Operation) (err error) {

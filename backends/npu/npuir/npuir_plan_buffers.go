@@ -1,8 +1,12 @@
 package npuir
 
 import (
+	"fmt"
 	"math"
 	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
 
 	"github.com/tritonc/tritonc/backends/npu/chip"
 	"github.com/tritonc/tritonc/core/diag"
@@ -174,6 +178,8 @@ func place(r *pass.Run, space Space, all []*buffer) error {
 		size = r.Int(string(space))
 	}
 	var placed []*buffer // those that are alive with b or with later ones
+	var most *buffer     // the one that ends last
+	var beside []*buffer // what was placed before it
 	for _, b := range all {
 		if b.space != space {
 			continue
@@ -193,10 +199,13 @@ func place(r *pass.Run, space Space, all []*buffer) error {
 				break
 			}
 		}
-		if b.end() > size {
-			return overflow(r, b, placed, size)
+		if most == nil || b.end() > most.end() {
+			most, beside = b, slices.Clone(placed)
 		}
 		placed = append(placed, b)
+	}
+	if most != nil && most.end() > size {
+		return overflow(r, most, beside, size)
 	}
 	return nil
 }
@@ -209,15 +218,27 @@ func (b *buffer) conflicts(other *buffer) bool {
 	return together && !apart && !inPlace
 }
 
-// overflow is the error of a buffer that does not fit, with those that are alive with it.
+// overflow is the error of a buffer that does not fit, with a table of those that are alive
+// with it.
 func overflow(r *pass.Run, b *buffer, placed []*buffer, size int) *diag.Diagnostic {
-	d := diag.Errorf(r.Place(b.op), "%s overflow: the kernel needs %s of it, and there are %d", b.space, diag.Count(b.end(), "byte"), size)
+	d := r.Errorf(b.op, "%s overflow: the kernel needs %s of it, and there are %d", b.space, diag.Count(b.end(), "byte"), size)
 	d.WithHelp("choose smaller blocks")
+	var table strings.Builder
+	t := tabwriter.NewWriter(&table, 0, 8, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprint(t, "at\tbytes\t  elements\n")
 	for _, other := range append(slices.Clone(placed), b) {
 		if other.first <= b.last && b.first <= other.last {
-			t := text.TypeString(b.op.Context(), other.op.OneResult().Type())
-			d.WithNote(r.Place(other.op), "%s at %d: %s", diag.Count(other.size, "byte"), other.offset, t)
+			elements := text.TypeString(b.op.Context(), other.op.OneResult().Type())
+			elements, _, _ = strings.Cut(strings.TrimPrefix(elements, "memref<"), ",")
+			at := ""
+			if pos := r.CallPlace(other.op); pos.Line > 0 {
+				at = ", of line " + strconv.Itoa(pos.Line)
+			}
+			fmt.Fprintf(t, "%d\t%d\t  %s%s\n", other.offset, other.size, elements, at)
 		}
 	}
-	return d
+	if err := t.Flush(); err != nil {
+		panic("BUG: " + err.Error()) // memory takes everything
+	}
+	return d.WithNote(diag.Pos{}, "the buffers that are alive then:\n%s", strings.TrimSuffix(table.String(), "\n"))
 }
