@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/binary"
 	"fmt"
+	"iter"
 	"math"
 	"os"
 	"reflect"
@@ -24,6 +25,7 @@ import (
 // examples/npu/min.py. docs/examples/npu-min.md tells of it.
 const (
 	studyFile             = "../../examples/npu/min.py"
+	studyPage             = "../../docs/examples/npu-min.md"
 	studyRows, studyWidth = 16, 262144
 )
 
@@ -49,11 +51,20 @@ var studySteps = []step{rowsOverCores, columnsOverCores, accumulated, once, publ
 // claims are the orders that hold, as pairs of steps of which the second takes fewer
 // cycles: with one buffer for what is copied, and with two.
 var claims = map[bool][][2]step{
-	false: {{rowsOverCores, columnsOverCores}, {columnsOverCores, accumulated}, {accumulated, published}, {published, fullUB}},
-	true:  {{rowsOverCores, columnsOverCores}, {columnsOverCores, fullUB}, {accumulated, fullUB}, {published, fullUB}},
+	false: {{rowsOverCores, columnsOverCores}, {columnsOverCores, accumulated}, {once, accumulated}, {accumulated, published}, {published, fullUB}},
+	true:  {{rowsOverCores, columnsOverCores}, {columnsOverCores, published}, {once, accumulated}, {accumulated, published}, {published, fullUB}},
 }
 
-func (s step) String() string { return fmt.Sprintf("%s %d × %d / %d", s.kernel, s.bm, s.bn, s.sub) }
+// blocks are the sizes as tables have them: rows by columns of a program, and the columns
+// that it loads at a time.
+func (s step) blocks() string {
+	if s.sub == 0 {
+		return fmt.Sprintf("%d × %d", s.bm, s.bn)
+	}
+	return fmt.Sprintf("%d × %d by %d", s.bm, s.bn, s.sub)
+}
+
+func (s step) String() string { return fmt.Sprintf("`%s` %s", s.kernel, s.blocks()) }
 
 // constants are the step's, as in a signature.
 func (s step) constants() string {
@@ -172,42 +183,91 @@ func (s step) run(t *testing.T, p *npu.Program, m *matrix, checks bool) *npu.Rep
 func TestStudy(t *testing.T) {
 	m := newMatrix(t)
 	base := chip.CostsOf(chip.Of("ascend910b3"))
-	for multibuffer, pairs := range claims {
-		reports := make(map[step]*npu.Report)
-		var table strings.Builder
+	reports := map[bool]map[step]*npu.Report{false: {}, true: {}}
+	for multibuffer, made := range reports {
 		for _, s := range studySteps {
 			p, err := s.program(t, multibuffer)
 			if err != nil {
 				t.Fatal(err)
 			}
-			reports[s] = s.run(t, p, m, true)
-			fmt.Fprintf(&table, "%s: %.0f cycles, %d bytes of ub\n", s, reports[s].Cycles, reports[s].Used[npu.UB])
+			made[s] = s.run(t, p, m, true)
 		}
-		check := func(what string, costs chip.Costs) {
-			cycles := make(map[step]float64)
-			fmt.Fprintf(&table, "%s:", what)
-			for _, s := range studySteps {
-				cycles[s] = reports[s].At(costs).Cycles
-				fmt.Fprintf(&table, " %.0f", cycles[s])
-			}
-			table.WriteString("\n")
-			for _, p := range pairs {
-				if cycles[p[1]] >= cycles[p[0]] {
-					t.Errorf("multibuffer=%v, %s: %s takes %.0f cycles, %s %.0f", multibuffer, what, p[0], cycles[p[0]], p[1], cycles[p[1]])
+	}
+	one, two := reports[false], reports[true]
+	var table strings.Builder
+	table.WriteString("| kernel | blocks | programs | one buffer | UB | two buffers | UB |\n|---|---|---|---|---|---|---|\n")
+	for _, s := range studySteps {
+		fmt.Fprintf(&table, "| `%s` | %s | %d | %.0f | %s | %.0f | %s |\n", s.kernel, s.blocks(), s.programs(),
+			one[s].Cycles, kib(one[s].Used[npu.UB]), two[s].Cycles, kib(two[s].Used[npu.UB]))
+	}
+	document(t, studyPage, "rows", table.String())
+
+	table.Reset()
+	table.WriteString("| buffers | fewer cycles | than | as the costs are | closest of all | where |\n|---|---|---|---|---|---|\n")
+	for _, multibuffer := range []bool{false, true} {
+		for _, p := range claims[multibuffer] {
+			slow, fast := reports[multibuffer][p[0]], reports[multibuffer][p[1]]
+			least, where := math.Inf(1), ""
+			for name, costs := range varied(base, 0.7, 1.3) {
+				x, y := slow.At(costs).Cycles, fast.At(costs).Cycles
+				if y >= x {
+					t.Errorf("multibuffer=%v, %s: %s takes %.0f cycles, %s %.0f", multibuffer, name, p[0], x, p[1], y)
+				}
+				if x/y < least {
+					least, where = x/y, name
 				}
 			}
+			fmt.Fprintf(&table, "| %d | %s | %s | %.1f %% | %.1f %% | %s |\n", buffers(multibuffer), p[1], p[0],
+				100*(slow.Cycles/fast.Cycles-1), 100*(least-1), where)
 		}
-		check("as they are", base)
+	}
+	document(t, studyPage, "thirty", table.String())
+
+	// What would have to be otherwise for the third step to gain with two buffers.
+	table.Reset()
+	table.WriteString("| constant | is | `min_blocks` gains from |\n|---|---|---|\n")
+	for i := range reflect.TypeFor[chip.Costs]().NumField() {
+		name := reflect.TypeFor[chip.Costs]().Field(i).Tag.Get("cost")
+		is := reflect.ValueOf(base).Field(i).Float()
+		for k := 1; k <= 100; k++ {
+			found := false
+			for _, factor := range []float64{1 + 0.25*float64(k), 1 / (1 + 0.25*float64(k))} {
+				costs := base
+				reflect.ValueOf(&costs).Elem().Field(i).SetFloat(is * factor)
+				if two[accumulated].At(costs).Cycles < two[columnsOverCores].At(costs).Cycles {
+					fmt.Fprintf(&table, "| %s | %g | %.4g: × %.3g |\n", name, is, is*factor, factor)
+					found = true
+				}
+			}
+			if found {
+				break
+			}
+		}
+	}
+	document(t, studyPage, "decides", table.String())
+}
+
+func buffers(multibuffer bool) int {
+	if multibuffer {
+		return 2
+	}
+	return 1
+}
+
+// varied are costs of which one constant is changed by a factor, by what was changed, in
+// the order of the constants.
+func varied(base chip.Costs, factors ...float64) iter.Seq2[string, chip.Costs] {
+	return func(yield func(string, chip.Costs) bool) {
 		for i := range reflect.TypeFor[chip.Costs]().NumField() {
-			name := reflect.TypeFor[chip.Costs]().Field(i).Tag.Get("cost")
-			for _, factor := range []float64{0.7, 1.3} {
+			for _, factor := range factors {
 				costs := base
 				f := reflect.ValueOf(&costs).Elem().Field(i)
 				f.SetFloat(f.Float() * factor)
-				check(fmt.Sprintf("%s × %g", name, factor), costs)
+				if !yield(fmt.Sprintf("%s × %g", reflect.TypeFor[chip.Costs]().Field(i).Tag.Get("cost"), factor), costs) {
+					return
+				}
 			}
 		}
-		t.Logf("multibuffer=%v\n%s", multibuffer, table.String())
 	}
 }
 
@@ -223,20 +283,23 @@ func sweep(kernel string) (list []step) {
 	return list
 }
 
-// TestStudySweep: of all sizes of blocks, those that do not fit in ub are refused, and the
-// published ones are near the best.
+// TestStudySweep: of all sizes of blocks, those that do not fit in UB are refused; and a
+// table of the fastest.
 func TestStudySweep(t *testing.T) {
 	if testing.Short() {
 		t.Skip("skipped: a minute of simulation")
 	}
 	m := newMatrix(t)
-	cycles := make(map[step]float64)
+	start := chip.CostsOf(chip.Of("ascend910b3")).BlockStart
+	// Cycles as they are, and if each program of the grid cost a start, not only the first of
+	// a core.
+	cycles, started := make(map[step]float64), make(map[step]float64)
 	var taken []step
 	refused := 0
 	for _, s := range sweep("min_blocks") {
 		p, err := s.program(t, true)
-		// A block and what it is accumulated to; the minima of rows are less than 1 KiB.
-		if fits := 2*4*s.bm*s.sub <= 192<<10-1<<10; fits != (err == nil) {
+		// A block and what it is accumulated to; what else there is takes less than 1 KiB.
+		if fits := 2*4*s.bm*s.sub <= 191<<10; fits != (err == nil) {
 			t.Errorf("%s: error %v", s, err)
 		}
 		if err != nil {
@@ -247,15 +310,35 @@ func TestStudySweep(t *testing.T) {
 			continue
 		}
 		cycles[s] = s.run(t, p, m, false).Cycles
+		started[s] = cycles[s] + float64((s.programs()+39)/40-1)*start
 		taken = append(taken, s)
 	}
-	slices.SortFunc(taken, func(a, b step) int { return cmp.Compare(cycles[a], cycles[b]) })
+	best := map[bool]float64{}
+	for _, s := range taken {
+		for each, by := range map[bool]map[step]float64{false: cycles, true: started} {
+			if best[each] == 0 || by[s] < best[each] {
+				best[each] = by[s]
+			}
+		}
+	}
+	slices.SortFunc(taken, func(a, b step) int {
+		return cmp.Or(cmp.Compare(cycles[a], cycles[b]), cmp.Compare(a.String(), b.String()))
+	})
 	var table strings.Builder
-	for i, s := range taken[:20] {
-		fmt.Fprintf(&table, "%d. %s: %.0f cycles, %d programs\n", i+1, s, cycles[s], s.programs())
+	fmt.Fprintf(&table, "%d sizes, of which %d do not fit in UB.\n\n", len(taken)+refused, refused)
+	table.WriteString("| | blocks | programs | cycles | above the best | if each program cost a start | above the best |\n|---|---|---|---|---|---|---|\n")
+	for i, s := range taken {
+		named := ""
+		if s == accumulated || s == published {
+			named = ", published"
+			if started[s] > 1.05*best[true] {
+				t.Errorf("%s takes %.0f cycles, the best %.0f, if each program costs a start", s, started[s], best[true])
+			}
+		}
+		if i < 12 || named != "" {
+			fmt.Fprintf(&table, "| %d%s | %s | %d | %.0f | %.1f %% | %.0f | %.1f %% |\n", i+1, named, s.blocks(), s.programs(),
+				cycles[s], 100*(cycles[s]/best[false]-1), started[s], 100*(started[s]/best[true]-1))
+		}
 	}
-	t.Logf("%d refused\n%s", refused, &table)
-	for _, s := range []step{accumulated, published} {
-		t.Logf("%s: %.1f %% more than the best", s, 100*(cycles[s]/cycles[taken[0]]-1))
-	}
+	document(t, studyPage, "sweep", table.String())
 }

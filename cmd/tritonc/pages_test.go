@@ -34,7 +34,7 @@ func TestPages(t *testing.T) {
 	}
 	env := append(os.Environ(), backendPathVar+"="+buildBackends(t), cacheDirVar+"="+t.TempDir())
 	if os.Getenv("TRITONC_UPDATE") != "1" {
-		root = copyOf(t, root, "examples/*.py", "examples/tuned/*", "docs/examples/first/*")
+		root = copyOf(t, root, "examples/*.py", "examples/npu/*.py", "examples/tuned/*", "docs/examples/first/*")
 	}
 	for _, page := range pages {
 		t.Run(filepath.Base(page), func(t *testing.T) {
