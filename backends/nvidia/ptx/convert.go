@@ -464,7 +464,12 @@ func (c *conv) terminator(b *ir.Block) {
 		c.setLoc(t.Metadata)
 		var args []*value
 		if t.X != nil {
-			args = append(args, c.get(t.X)...)
+			for _, v := range c.get(t.X) {
+				if v.class == pred {
+					v = c.bit(v, r32)
+				}
+				args = append(args, v)
+			}
 		}
 		c.b.term = terminator{ret: true, args: args, loc: c.loc}
 	case *ir.TermBr:

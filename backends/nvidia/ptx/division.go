@@ -76,7 +76,13 @@ func expandDivisions(f *fn) {
 		if q == nil || v.op == opDiv {
 			return q
 		}
-		if n := unsigned(y); y.isConst() && n&(n-1) == 0 && q.op == opShr && q.args[1].isConst() {
+		switch n := unsigned(y); {
+		case !y.isConst() || n&(n-1) != 0:
+		case n == 1:
+			return e.constant(v.class, 0)
+		case !v.typ.signed():
+			return e.emit(opAnd, bitsOf(v.class), v.class, x, e.constant(v.class, int64(n)-1))
+		case y.imm > 0 && q.op == opShr && q.args[1].isConst():
 			// The quotient's shift and the multiplication leave what the mask does.
 			return e.emit(opSub, signedOf(v.class), v.class, x, e.emit(opAnd, bitsOf(v.class), v.class, q.args[0], e.constant(v.class, -int64(n))))
 		}

@@ -164,10 +164,61 @@ func foldBranches(f *fn) {
 	}
 }
 
+// skipEmptyBlocks has branches lead where an empty block leads.
+func skipEmptyBlocks(f *fn) {
+	changed := false
+	for _, e := range f.blocks[1:] {
+		if len(e.insts) > 0 || len(e.phis) > 0 || len(e.term.to) != 1 || e.term.to[0] == e || e.term.noLICM {
+			continue
+		}
+		s := e.term.to[0]
+		for i := len(e.preds) - 1; i >= 0; i-- {
+			changed = skipFrom(e.preds[i], e, s) || changed
+		}
+	}
+	if changed {
+		f.analyze()
+	}
+}
+
+// skipFrom redirects p from the empty block e to its successor s, where phis allow.
+func skipFrom(p, e, s *block) bool {
+	at := s.predIndex(e)
+	known := -1
+	for i, x := range s.preds {
+		if x == p {
+			known = i
+		}
+	}
+	if known >= 0 { // both ways lead to s then
+		for _, phi := range s.phis {
+			if phi.args[at] != phi.args[known] {
+				return false
+			}
+		}
+	}
+	e.dropPred(e.predIndex(p))
+	if known >= 0 {
+		p.term.to, p.term.cond, p.term.not = []*block{s}, nil, false
+		return true
+	}
+	for k, to := range p.term.to {
+		if to == e {
+			p.term.to[k] = s
+		}
+	}
+	s.preds = append(s.preds, p)
+	for _, phi := range s.phis {
+		phi.args = append(phi.args, phi.args[at])
+	}
+	return true
+}
+
 // mergeBlocks joins blocks that always follow one another, and drops phis that have
 // one value.
 func mergeBlocks(f *fn) {
 	foldBranches(f)
+	skipEmptyBlocks(f)
 	by := make(map[*value]*value)
 	gone := make(map[*block]bool)
 	for _, b := range f.blocks {
