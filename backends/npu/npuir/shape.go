@@ -37,6 +37,9 @@ func (l *lowering) shape(op *ir.Operation) {
 		}
 	}
 	from := l.of(op, source(op))
+	if from.view == nil && slices.ContainsFunc(shape, func(n int64) bool { return n < 0 }) { // the size of a buffer is known
+		from.view = l.filled(from, ir.ShapeOf(source(op).Type()))
+	}
 	if from.view == nil {
 		l.values[result] = from
 		return
