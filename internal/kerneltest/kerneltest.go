@@ -25,8 +25,10 @@ import (
 
 // Kernel says which kernel to compile, and how.
 type Kernel struct {
-	// File is the path of a Python file; or Source is its text.
+	// File is the path of a Python file; or Source is its text; or Given is it, with what
+	// it imports.
 	File, Source string
+	Given        *core.Source
 	// Name of the kernel; "" where there is only one.
 	Name string
 	// Target is a device as on the command line; "" is that of TargetEnv, else
@@ -222,6 +224,9 @@ func compile(t testing.TB, req launch.Request) (k *launch.Kernel, err error) {
 }
 
 func (k Kernel) source() (*core.Source, error) {
+	if k.Given != nil {
+		return k.Given, nil
+	}
 	if k.File == "" {
 		return &core.Source{Path: "kernel.py", Text: []byte(k.Source)}, nil
 	}

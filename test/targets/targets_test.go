@@ -21,7 +21,7 @@ import (
 
 func TestMain(m *testing.M) {
 	kerneltest.AddBackend(amd.New(), nil)
-	kerneltest.AddBackend(npu.New(), nil)
+	kerneltest.AddBackend(npu.New(), openNPU)
 	os.Exit(kerneltest.CheckForms(m.Run(), "Test"))
 }
 
