@@ -1,6 +1,6 @@
 #!/bin/sh
 # Compiles examples/vector_add.py for an A100, shows what came out, and runs it
-# on a simulated one and on a simulated MI300X.
+# on a simulated one, on a simulated MI300X and on a simulated Ascend 910B3.
 set -eu
 cd "$(dirname "$0")/.."
 out=build/demo
@@ -23,7 +23,7 @@ echo "Run on the simulated A100, on random numbers, and compared with x + y:"
 run() {
 	command="bin/tritonc run --target $1 --device sim --grid 'cdiv(n, BLOCK)' --arg n=100000 --arg BLOCK=1024 \\
     --arg 'x_ptr=randn:fp32[n]' --arg 'y_ptr=randn:fp32[n]' --arg 'out_ptr=empty:fp32[n]' \\
-    --expect 'out_ptr=x_ptr + y_ptr' --rtol 1e-6 --save out_ptr=$out/out.npy examples/vector_add.py"
+    --expect 'out_ptr=x_ptr + y_ptr' --rtol 1e-6 --save out_ptr=$out/out.npy ${2:+$2 }examples/vector_add.py"
 	echo "\$ $command"
 	eval "$command"
 }
@@ -31,3 +31,6 @@ run cuda:80
 echo
 echo "And for AMD, on the simulated MI300X:"
 run hip:gfx942
+echo
+echo "And on the simulated Ascend 910B3, an NPU, with what its pipes did over time:"
+run npu:ascend910b3 "--timeline $out/timeline.svg"
