@@ -146,6 +146,8 @@ class VerdictTest(unittest.TestCase):
                            ("NOT OURS", ([1], [1], None, 0)), ("NOT OURS", ([1], [2], [2], 0)), ("ok", ([1], [1], None, 0, 0))):
             self.assertEqual(self.verdict(*args)[0], want, args)
         self.assertEqual(self.verdict([1], [1], failed=1)[0], "FAILED")
+        for want, ours, triton in (("as near", [1.01, 1.0], [0.993, 1.002]), ("WRONG", [1.02, 1.0], [1.0, 0.995]), ("WRONG", [math.nan, 1.0], [0.9, 1.0])):
+            self.assertEqual(self.verdict([Tensor([1.0, 1.0])], [Tensor(ours)], [Tensor(triton)])[0], want, ours)
         out = self.verdict([1], [1], compiled=2)[1]
         self.assertEqual((out["kernels"], out["configurations"], out["compiling"], out["in_workers"]), (1, 2, 1.0, 2))
         self.assertIn("error: no", self.verdict([1], error, [1])[1]["why"])
