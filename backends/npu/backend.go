@@ -129,6 +129,7 @@ func plan(c *chip.Chip, o options) *backend.Plan {
 				Name: stageTTAdapter, Doc: "MLIR: memory copied in blocks, computations on tensors (linalg)",
 				Needs: facts.SimpleTTIR, Passes: adapterRows(), MLIR: o.MLIR, Run: func(k *backend.Compilation) error {
 					warnOfArch(k, c)
+					warnOfSlices(k)
 					one := 1 // as triton-ascend says: UB is not a launch's to give
 					k.Meta.Shared = &one
 					return k.RunPasses(adapterRows(), k.Plan.Facts)
