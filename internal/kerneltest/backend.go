@@ -79,12 +79,15 @@ func AddBackend(b inprocess.Kit, open OpenDevice) {
 	platforms.list = append(platforms.list, platform{newInProcess(b), open})
 }
 
-// everywhere is the target that Everywhere set.
-var everywhere string
+// everywhere is the target that Everywhere set, and withoutOptions the options.
+var (
+	everywhere     string
+	withoutOptions []string
+)
 
-// Everywhere has all kernels compiled for a target, whatever target they name. It
-// is for TestMain.
-func Everywhere(target string) { everywhere = target }
+// Everywhere has all kernels compiled for a target, whatever target they name, and without
+// the options of theirs that it lacks. It is for TestMain.
+func Everywhere(target string, without ...string) { everywhere, withoutOptions = target, without }
 
 var nvidiaPlatform = sync.OnceValue(func() *platform { return &platform{backend: newInProcess(nvidia.New())} })
 

@@ -54,6 +54,9 @@ func (k Kernel) options() Options {
 		maps.Copy(all, defaultOptions())
 	}
 	maps.Copy(all, k.Options)
+	for _, name := range withoutOptions {
+		delete(all, name)
+	}
 	return all
 }
 

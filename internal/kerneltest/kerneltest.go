@@ -59,6 +59,7 @@ type Outcome struct {
 	// Printed is what the kernel printed.
 	Printed string
 
+	target  core.Target
 	options Options // as the metadata have them, defaults included
 }
 
@@ -74,9 +75,13 @@ func (o *Outcome) Blocks() int {
 // it has, applies. It holds where the kernel is compiled with certain options, of which
 // OptionsEnv may set others; the test's log then says that the form is not checked. What
 // a kernel computes does not depend on them, and is checked with all. Options that the
-// target lacks hold.
+// target lacks hold. On targets of other vendors than NVIDIA no claim applies.
 func (o *Outcome) HasForm(t testing.TB, holds Options) bool {
 	t.Helper()
+	if o.target.Backend != "cuda" {
+		t.Logf("the form of the code is checked on NVIDIA's GPUs, the results alone on %s", o.target)
+		return false
+	}
 	for _, name := range slices.Sorted(maps.Keys(holds)) {
 		if v, ok := o.options[name]; ok && fmt.Sprint(v) != fmt.Sprint(holds[name]) {
 			t.Logf("the form of the code is checked with %s=%v, the results alone with %v", name, holds[name], v)
@@ -185,7 +190,7 @@ func (k Kernel) once(t testing.TB, grid [3]int, args ...any) (*Outcome, error) {
 		}
 		return nil, err
 	}
-	out := &Outcome{Signature: compiled.Signature, PTX: string(compiled.Compiled.Artifact(stage).Data)}
+	out := &Outcome{target: target, Signature: compiled.Signature, PTX: string(compiled.Compiled.Artifact(stage).Data)}
 	ctx := t.Context()
 	if d, _ := onDevice(); d != nil {
 		var cancel func()

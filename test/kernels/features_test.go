@@ -409,6 +409,7 @@ func TestHints(t *testing.T) {
 }
 
 func TestInlineAssembly(t *testing.T) {
+	forNVIDIA(t, "the kernel has PTX; backends/amd/gpu has other assembly")
 	forBlocks(t, features("inline_asm"), func(t *testing.T, k kerneltest.Kernel, r *rand.Rand, n int) {
 		x, out := kerneltest.Randint(r, -1000, 1000, "i32", n), kerneltest.Empty("i32", n)
 		k.Run(t, kerneltest.Grid(1), x, out, n)

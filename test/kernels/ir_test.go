@@ -98,6 +98,7 @@ func (j *irJob) takes(k kerneltest.Kernel, args []launch.Arg) (passed []launch.A
 // for cuda:90), goes through the backend to right kernels. The tests are those of
 // our own kernels; package gpu has more such files and tests.
 func TestTritonIR(t *testing.T) {
+	forNVIDIA(t, "what Triton made is for cuda:80 and cuda:90; backends/amd has its files for AMD's")
 	if kerneltest.OnDevice() {
 		t.Skip("the simulated device alone has the files")
 	}

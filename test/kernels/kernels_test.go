@@ -19,6 +19,7 @@ var target string
 
 // TestTargets runs tests that differ by what a device can do on the others.
 func TestTargets(t *testing.T) {
+	forNVIDIA(t, "its tests run by themselves")
 	defer func(warps []int) { target, warpCounts = "", warps }(warpCounts)
 	warpCounts = []int{4}
 	for _, target = range []string{"cuda:86", "cuda:89", "cuda:90"} {

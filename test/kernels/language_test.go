@@ -194,6 +194,7 @@ func TestLanguageSymbols(t *testing.T) {
 }
 
 func TestLanguageAssembly(t *testing.T) {
+	forNVIDIA(t, "the kernel has PTX; backends/amd/gpu has other assembly")
 	r := kerneltest.Rand(t)
 	x, y := kerneltest.Randint(r, -1000, 1000, "i32", 16), kerneltest.Randint(r, 0, 256, "u8", 16)
 	want := each(16, func(i int) float64 {
@@ -241,6 +242,7 @@ func TestLanguageArithmetic(t *testing.T) {
 // TestLanguageE4B15: the format without a type of its own. The kernel ends with
 // the bits that it began with.
 func TestLanguageE4B15(t *testing.T) {
+	forNVIDIA(t, "AMD's have no fp8e4b15")
 	r := kerneltest.Rand(t)
 	q, h, f, is := kerneltest.Randn(r, "fp8e4b15", 16), kerneltest.Empty("fp16", 16), kerneltest.Empty("fp32", 16), kerneltest.Empty("i32", 16)
 	want := q.Floats()

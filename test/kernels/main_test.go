@@ -37,6 +37,9 @@ func TestMain(m *testing.M) {
 	flag.Parse()
 	kerneltest.AddBackend(amd.New(), nil)
 	kerneltest.AddBackend(npu.New(), openNPU)
+	if onAMD() {
+		kerneltest.Everywhere(os.Getenv(kerneltest.TargetEnv), "num_ctas", "tma", "wgmma", "prefetch_operands", "launch_pdl")
+	}
 	code := m.Run()
 	everything := flag.Lookup("test.run").Value.String() == "" && flag.Lookup("test.skip").Value.String() == "" && !testing.Short()
 	operations, kernels := kerneltest.Covered()
@@ -47,6 +50,17 @@ func TestMain(m *testing.M) {
 		}
 	}
 	os.Exit(kerneltest.CheckForms(code, "Test"))
+}
+
+// onAMD reports whether all kernels are compiled for a GPU of AMD's.
+func onAMD() bool { return strings.HasPrefix(os.Getenv(kerneltest.TargetEnv), "hip:") }
+
+// forNVIDIA skips a test of what only NVIDIA's GPUs have, where others run all tests.
+func forNVIDIA(t *testing.T, why string) {
+	t.Helper()
+	if onAMD() {
+		t.Skip("on NVIDIA's GPUs alone: " + why)
+	}
 }
 
 const noRun = "no test here runs the kernel "

@@ -80,6 +80,7 @@ module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = %[3]d : i32, ttg.
 // each other buffers by an asynchronous reference, computes what the loop does, with one
 // buffer and more, also where an iteration enters none.
 func TestPartitions(t *testing.T) {
+	forNVIDIA(t, "the modules are of dialects of NVIDIA's")
 	if kerneltest.OnDevice() {
 		t.Skip("the simulated device alone has the files")
 	}
@@ -144,6 +145,7 @@ module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = %[3]d : i32, ttg.
 // TestPipelinedPartitions: partitions of a loop compute the same when the pipeliner has
 // each run its stages in different iterations.
 func TestPipelinedPartitions(t *testing.T) {
+	forNVIDIA(t, "the modules are of dialects of NVIDIA's")
 	if kerneltest.OnDevice() {
 		t.Skip("the simulated device alone has the files")
 	}
