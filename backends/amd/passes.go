@@ -168,7 +168,7 @@ func ttgirRows(a arch, o options) []pass.Row {
 	})
 	if a.pingpong && !o.UseAsyncCopy { // it divides loops that store to LDS
 		rows = append(rows, pass.Row{Pass: transform.BlockPingpong, When: staged, With: []pass.Setting{
-			{Name: "num-stages", Value: o.NumStages},
+			{Name: "num-stages", Value: o.NumStages}, {Name: "apart", Value: false},
 		}, Why: "a loop's accesses and dots have their final order"})
 	}
 	if o.UseBufferOps {

@@ -24,9 +24,12 @@ import (
 // lower four after it, keeps them one cluster apart. Four warps take turns with those of
 // another program.
 var BlockPingpong = &pass.Pass{
-	Name:    "tritonamdgpu-block-pingpong",
-	Doc:     "have the warps of a SIMD take turns at matrix cores and memory",
-	Options: []pass.Option{{Name: "num-stages", Doc: "stages of the pipelined loops", Default: 2}},
+	Name: "tritonamdgpu-block-pingpong",
+	Doc:  "have the warps of a SIMD take turns at matrix cores and memory",
+	Options: []pass.Option{
+		{Name: "num-stages", Doc: "stages of the pipelined loops", Default: 2},
+		{Name: "apart", Doc: "let half of a program's warps run a cluster after the others, where eight warps or two dots ask for it", Default: true},
+	},
 	Example: blockPingpongExample,
 	Before:  []*pass.Fact{facts.Machine, facts.Layouts},
 	Run: func(r *pass.Run) error {
@@ -36,7 +39,7 @@ var BlockPingpong = &pass.Pass{
 		m := machine.Of(r.Module)
 		for _, loop := range operations(r.Module, scf.For) {
 			p := &pingpong{
-				Run: r, b: ir.NewBuilder(r.Module.Context()), loop: loop, warps: m.At(loop).Warps, stages: r.Int("num-stages"),
+				Run: r, b: ir.NewBuilder(r.Module.Context()), loop: loop, warps: m.At(loop).Warps, stages: r.Int("num-stages"), apart: r.Bool("apart"),
 			}
 			p.gather()
 			if p.take() {
@@ -53,6 +56,7 @@ type pingpong struct {
 	b             *ir.Builder
 	loop          *ir.Operation
 	warps, stages int
+	apart         bool
 
 	loads, copies, commits, waits []*ir.Operation // from global memory
 	reads, writes                 []*ir.Operation // of LDS; reads of carried buffers alone
@@ -100,7 +104,7 @@ const warpsOfProgram = 8
 // take schedules the loop if it is of a form for which there is a schedule.
 func (p *pingpong) take() bool {
 	if len(p.dots)+len(p.scaled) == 2 && len(p.dots) == 2 && p.stages == 4 {
-		return p.chained()
+		return p.apart && p.chained()
 	}
 	fetches := len(p.loads)
 	if len(p.copies) > 0 {
@@ -121,7 +125,7 @@ func (p *pingpong) take() bool {
 	mfma, _ := operand.Parent.(*layout.AMDMFMA)
 	width := ir.BitWidth(a.Elem)
 	switch {
-	case mfma == nil || len(shape) != 2:
+	case mfma == nil || len(shape) != 2 || !p.apart && p.warps == warpsOfProgram:
 		return false
 	case len(p.copies) > 0 && (p.warps != warpsOfProgram || p.stages > 2):
 		return p.warps == warpsOfProgram && shape[0] > 64 && shape[1] > 64 && (width == 16 || width == 8) && p.copiesBeside()
@@ -146,7 +150,7 @@ func (p *pingpong) take() bool {
 func (p *pingpong) takeScaled() bool {
 	dot := tt.AsDotScaled(p.scaled[0])
 	shape := tensors.Type(p.scaled[0].OneResult()).Shape
-	return p.warps == warpsOfProgram && p.stages == 2 && len(p.copies) > 0 && len(p.waits) > 0 &&
+	return p.apart && p.warps == warpsOfProgram && p.stages == 2 && len(p.copies) > 0 && len(p.waits) > 0 &&
 		shape[0] == 256 && shape[1] == 256 && ir.BitWidth(tensors.Type(dot.A()).Elem) == 8 && p.scaledBeside()
 }
 
