@@ -16,9 +16,21 @@ var (
 	extensionExtra string
 )
 
+// mathSource are functions of the device library that triton-ascend's triton.language.math has,
+// too.
+const mathSource = `import triton
+from triton.language.extra.cann import libdevice
+
+
+@triton.jit
+def tanh(x):
+    return libdevice.tanh(x)
+`
+
 func extensions() []sdk.Module {
 	return []sdk.Module{
 		{Name: "triton.language", Source: extensionSource},
+		{Name: "triton.language.math", Source: mathSource},
 		{
 			Name:    "triton.language.extra.cann.extension",
 			Aliases: []string{"triton.language.extra.ascend.extension", "triton.language.extra.extension"},

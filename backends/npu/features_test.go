@@ -396,3 +396,21 @@ func TestBins(t *testing.T) {
 	near(t, "out", out.data, want, 0)
 	near(t, "masked", masked.data, wantMasked, 0)
 }
+
+// TestHF32 has the input precision that only NPUs have, which is computed in f32.
+func TestHF32(t *testing.T) {
+	r := newRand(t)
+	const m, n, k = 13, 24, 37
+	artifact := own(t, "hf32", fmt.Sprintf("*fp32, *fp32, *fp32, M=%d, N=%d, K=%d", m, n, k))
+	a, b, out := random(t, r, "f32", m*k), random(t, r, "f32", k*n), blank("f32", m*n)
+	run(t, "hf32", artifact, [3]int{1, 1, 1}, a, b, out)
+	want := make([]float64, m*n)
+	for i := range m {
+		for j := range n {
+			for l := range k {
+				want[i*n+j] += a.data[i*k+l] * b.data[l*n+j]
+			}
+		}
+	}
+	near(t, "out", out.data, want, 1e-5)
+}

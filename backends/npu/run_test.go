@@ -77,6 +77,9 @@ func near(t *testing.T, what string, got, want []float64, tolerance float64) {
 		if math.IsInf(want[i], 0) && got[i] == want[i] {
 			continue // the difference is not a number
 		}
+		if math.IsNaN(want[i]) && math.IsNaN(got[i]) {
+			continue
+		}
 		if d := math.Abs(got[i] - want[i]); !(d <= tolerance*(1+math.Abs(want[i]))) {
 			if bad++; bad <= 3 {
 				t.Errorf("%s[%d] = %v, want %v", what, i, got[i], want[i])

@@ -1,6 +1,7 @@
 package npu
 
 import (
+	"fmt"
 	"math"
 	"os"
 	"testing"
@@ -78,6 +79,56 @@ func TestFunctions(t *testing.T) {
 		}
 	}
 	near(t, "out", out.data, want, 1e-5)
+}
+
+// TestMoreFunctions calls those that the device library has source for.
+func TestMoreFunctions(t *testing.T) {
+	r := newRand(t)
+	const b = 37
+	artifact := own(t, "more_functions", "*fp32, *fp32, *i32, *fp32, *i32, B=37")
+	x, y, n := random(t, r, "f32", b), random(t, r, "f32", b), integers(r, b, 300)
+	copy(x.data, []float64{0, 1, -1, 0.5, math.Ldexp(1, -140)})
+	copy(y.data, []float64{-1, 2, -1, 0.5, 1})
+	for i := range n.data {
+		n.data[i] -= 150
+	}
+	out, whole := blank("f32", 8*b), blank("i32", b)
+	run(t, "more_functions", artifact, [3]int{1, 1, 1}, x, y, n, out, whole)
+	for i, v := range x.data {
+		w := y.data[i]
+		down := float64(float32(v / w))
+		if math.Abs(down) > math.Abs(v/w) {
+			down = float64(math.Nextafter32(float32(down), 0))
+		}
+		lgamma, _ := math.Lgamma(float64(float32(9 * v)))
+		want := []float64{
+			down, float64(math.Nextafter32(float32(v), float32(w))), float64(float32(math.Ldexp(v, int(n.data[i])))), math.Erfinv(v),
+			lgamma, math.Gamma(float64(float32(9 * v))), bessel(9 * v), math.Tanh(v),
+		}
+		for k, tolerance := range []float64{0, 0, 0, 1e-5, 2e-4, 1e-3, 1e-5, 1e-5} {
+			if k == 4 || k == 5 {
+				if d := math.Abs(9*v - math.Round(9*v)); v < 0 && d < 0.1 || math.Abs(v) < 1e-30 {
+					continue // near a pole
+				}
+			}
+			near(t, fmt.Sprintf("out %d of %v, %v, %v:", k, v, w, n.data[i]), out.data[k*b+i:k*b+i+1], want[k:k+1], tolerance)
+		}
+		if f := float32(math.Ldexp(v, int(n.data[i]))); f != 0 {
+			near(t, "exponent", whole.data[i:i+1], []float64{float64(math.Ilogb(float64(f)))}, 0)
+		} else {
+			near(t, "exponent", whole.data[i:i+1], []float64{math.MinInt32}, 0)
+		}
+	}
+}
+
+// bessel is the modified Bessel function of order 0, by its series.
+func bessel(x float64) float64 {
+	sum, term := 1.0, 1.0
+	for k := 1.0; k < 60; k++ {
+		term *= x * x / (4 * k * k)
+		sum += term
+	}
+	return sum
 }
 
 // TestDotScaled has fp8, fp4 and bf16 operands, with scales on either side.

@@ -272,3 +272,29 @@ def bins(x_ptr, out_ptr, masked_ptr, N: tl.constexpr, B: tl.constexpr):
     x = tl.load(x_ptr + tl.arange(0, N))
     tl.store(out_ptr + tl.arange(0, B), tl.histogram(x, B))
     tl.store(masked_ptr + tl.arange(0, B), tl.histogram(x, B, mask=x != 1))
+
+
+@triton.jit
+def hf32(a_ptr, b_ptr, out_ptr, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
+    m, n, k = tl.arange(0, M), tl.arange(0, N), tl.arange(0, K)
+    a = tl.load(a_ptr + m[:, None] * K + k[None, :])
+    b = tl.load(b_ptr + k[:, None] * N + n[None, :])
+    tl.store(out_ptr + m[:, None] * N + n[None, :], tl.dot(a, b, input_precision="hf32"))
+
+
+@triton.jit
+def more_functions(x_ptr, y_ptr, n_ptr, out_ptr, whole_ptr, B: tl.constexpr):
+    i = tl.arange(0, B)
+    x = tl.load(x_ptr + i)
+    y = tl.load(y_ptr + i)
+    n = tl.load(n_ptr + i)
+    o = out_ptr + i
+    tl.store(o, libdevice.div_rz(x, y))
+    tl.store(o + B, libdevice.nextafter(x, y))
+    tl.store(o + 2 * B, libdevice.ldexp(x, n))
+    tl.store(o + 3 * B, libdevice.erfinv(x))
+    tl.store(o + 4 * B, libdevice.lgamma(x * 9.0))
+    tl.store(o + 5 * B, libdevice.gamma(x * 9.0))
+    tl.store(o + 6 * B, libdevice.cyl_bessel_i0(x * 9.0))
+    tl.store(o + 7 * B, tl.math.tanh(x))
+    tl.store(whole_ptr + i, libdevice.ilogb(libdevice.ldexp(x, n)))

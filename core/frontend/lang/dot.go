@@ -66,6 +66,9 @@ func (e *Emitter) precision(a *Args) int64 {
 			return p.value
 		}
 	}
+	if slices.Contains(allowed, name) { // the IR has no name for it, and more precise is right, too
+		return tt.PrecisionIEEE
+	}
 	var words []string
 	for _, p := range precisions {
 		words = append(words, p.word)

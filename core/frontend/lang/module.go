@@ -52,6 +52,8 @@ func (l *Language) Attr(name string) (any, bool) {
 	switch name {
 	case "core", "standard", "random", "semantic":
 		return l.lib.core, true
+	case "math":
+		return l.lib.math(), true
 	case "extra", "target_info":
 		if v := l.lib.Import("triton.language." + name); v != nil {
 			return v, true
@@ -66,23 +68,38 @@ func (l *Language) Attr(name string) (any, bool) {
 		}
 	}
 	if !internal(name) {
-		return l.lib.added(name)
+		return l.lib.added("triton.language", name)
 	}
 	return nil, false
 }
 
-// added finds a name that the backend adds to triton.language, by a module of that name.
-func (l *Lib) added(name string) (any, bool) {
+// added finds a name that the backend adds to a module of Triton, by a module of that name.
+func (l *Lib) added(module, name string) (any, bool) {
 	facts := l.Facts()
 	if facts == nil {
 		return nil, false
 	}
 	for i := range facts.Modules {
-		if m := &facts.Modules[i]; m.Module == "triton.language" {
+		if m := &facts.Modules[i]; m.Module == module {
 			return l.sourceModule(m).Attr(name)
 		}
 	}
 	return nil, false
+}
+
+// math is triton.language.math, with what the backend adds to it.
+func (l *Lib) math() eval.Attributer { return &mathematical{mathModule(), l} }
+
+type mathematical struct {
+	*eval.Package
+	lib *Lib
+}
+
+func (m *mathematical) Attr(name string) (any, bool) {
+	if v, ok := m.Package.Attr(name); ok {
+		return v, true
+	}
+	return m.lib.added(m.Package.Name, name)
 }
 func (l *Language) TypeName() string   { return "module" }
 func (l *Language) Repr() string       { return "<module 'triton.language'>" }
@@ -187,7 +204,7 @@ func (l *Lib) Import(name string) any {
 	case "triton.language.core", "triton.language.standard", "triton.language.random", "triton.language.semantic":
 		return l.core
 	case "triton.language.math":
-		return mathModule()
+		return l.math()
 	case targetInfoName:
 		return &targetInfo{l}
 	case "triton.language.extra":
@@ -486,7 +503,7 @@ var statics = sync.OnceValue(func() map[string]any {
 		"constexpr_type": ConstexprType, "const": Const, "pi32_t": NewPointer(Int32),
 		"range": Range, "static_range": StaticRange, "condition": Condition,
 		"PropagateNan": PropagateNaN, "CONSTEXPR_0": &eval.Constexpr{Value: int64(0)}, "TRITON_MAX_TENSOR_NUMEL": &eval.Constexpr{Value: int64(maxNumel)},
-		"math": mathModule(), "slice": &Marker{"tl.slice"}, "_aggregate": aggregate, "builtin": extern, "extern": extern,
+		"slice": &Marker{"tl.slice"}, "_aggregate": aggregate, "builtin": extern, "extern": extern,
 		"get_int_dtype": getIntDtype, "_unwrap_if_constexpr": unwrapConstexpr,
 	} {
 		m[n] = v
