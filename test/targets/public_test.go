@@ -23,6 +23,8 @@ type public struct {
 	repo, path, kernel string
 	grid               [3]int
 	arguments          []string
+	// config is the number of the configuration of an autotuned kernel, if not empty.
+	config string
 	// check is what the NPU's results are held against: a target, or mlir, which is the
 	// stage ttadapter run by MLIR on the CPU.
 	check     string
@@ -54,6 +56,9 @@ func publicKernels(t *testing.T) (list []*public) {
 			t.Fatalf("testdata/npu-kernels.tsv:%d: %d cells, not 7", i+1, len(cells))
 		}
 		p := &public{repo: repo, path: cells[0], kernel: cells[1], arguments: strings.Split(cells[3], "; "), check: cells[4], excluded: cells[6]}
+		if last := p.arguments[len(p.arguments)-1]; strings.HasPrefix(last, "config=") {
+			p.config, p.arguments = last[len("config="):], p.arguments[:len(p.arguments)-1]
+		}
 		p.grid = [3]int{1, 1, 1}
 		for d, n := range strings.Split(cells[2], "x") {
 			if p.grid[d], err = strconv.Atoi(n); err != nil {
@@ -177,6 +182,7 @@ func (p *public) run(t *testing.T, root, target string, args []any) (given []any
 			given[i] = a.Clone()
 		}
 	}
+	src.Config = p.config
 	k := kerneltest.Kernel{Given: src, Name: p.kernel}.On(target)
 	_, err = k.TryRun(t, p.grid, given...)
 	return given, err
