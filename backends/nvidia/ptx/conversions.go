@@ -143,21 +143,19 @@ func (c *conv) bitcast(i *ir.InstBitCast) {
 		refuse("a cast of type %s to %s", i.From.Type(), v)
 	}
 	parts := append([]*value(nil), c.get(i.From)...)
-	for len(from) < len(to) { // in two each
+	for n := len(from); n < len(to); n *= 2 { // in two each
 		var halves []*value
 		for _, p := range parts {
 			halves = append(halves, c.half(p, 0), c.half(p, 1))
 		}
 		parts = halves
-		from = append(from, from...)
 	}
-	for len(from) > len(to) {
+	for len(parts) > len(to) {
 		var pairs []*value
 		for k := 0; k < len(parts); k += 2 {
 			pairs = append(pairs, c.pair(parts[k], parts[k+1]))
 		}
 		parts = pairs
-		from = from[:len(parts)]
 	}
 	for k, p := range parts {
 		if p.class != to[k] {

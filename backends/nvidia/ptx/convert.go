@@ -184,7 +184,12 @@ func (c *conv) switchStep(from *ir.Block, b *block) bool {
 
 // layout is the registers that hold a type.
 func (m *module) layout(t llir.Type) []class {
-	return m.appendLayout(nil, t)
+	l, ok := m.layouts[t]
+	if !ok {
+		l = m.appendLayout(nil, t)
+		m.layouts[t] = l
+	}
+	return l
 }
 
 func (m *module) appendLayout(l []class, t llir.Type) []class {

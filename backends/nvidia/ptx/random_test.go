@@ -445,9 +445,18 @@ func (g *generator) vector() {
 		n     int
 		m     int
 	}{
-		{llir.I8, llir.I32, 4, 1}, {llir.I16, llir.I32, 2, 1}, {llir.I32, llir.I64, 2, 1}, {llir.I8, llir.I16, 2, 1},
-		{llir.I8, llir.I16, 4, 2}, {llir.I16, llir.I8, 2, 4}, {llir.I64, llir.I32, 1, 2}, {llir.I32, llir.I8, 1, 4},
-		{llir.I16, llir.I64, 4, 1}, {llir.I8, llir.I64, 8, 1}, {llir.I64, llir.I16, 2, 8}, {llir.I32, llir.I16, 4, 8},
+		{llir.I8, llir.I32, 4, 1},
+		{llir.I16, llir.I32, 2, 1},
+		{llir.I32, llir.I64, 2, 1},
+		{llir.I8, llir.I16, 2, 1},
+		{llir.I8, llir.I16, 4, 2},
+		{llir.I16, llir.I8, 2, 4},
+		{llir.I64, llir.I32, 1, 2},
+		{llir.I32, llir.I8, 1, 4},
+		{llir.I16, llir.I64, 4, 1},
+		{llir.I8, llir.I64, 8, 1},
+		{llir.I64, llir.I16, 2, 8},
+		{llir.I32, llir.I16, 4, 8},
 	}[g.r.IntN(12)]
 	elems := make([]llir.Value, from.n)
 	for i := range elems {

@@ -19,6 +19,8 @@ var rules = []rule{
 	{opCvt, "the halves of a product are mul.lo and mul.hi, of other words one mov", (*selector).halfOf},
 	{opAnd, "a field of a word is bfe", (*selector).field},
 	{opShr, "the same where the mask comes first", (*selector).fieldOfMask},
+	{opShr, "a field at the top of a word, with its sign, is bfe", (*selector).fieldOfShifts},
+	{opSt, "a byte is stored from any register", (*selector).storedByte},
 	{opAnd, "setp takes the conjunction with another truth value along", (*selector).conjunction},
 	{opOr, "and the disjunction", (*selector).conjunction},
 }
@@ -191,6 +193,38 @@ func (s *selector) fieldOfMask(v *value) bool {
 		return false
 	}
 	return s.take(v, opBfe, unsignedOf(v.class), x.args[0], n, s.f.constant(r32, int64(bits.Len64(mask))))
+}
+
+// fieldOfShifts: (x << a) >> b is bfe, where b is at least a.
+func (s *selector) fieldOfShifts(v *value) bool {
+	x, n := v.args[0], v.args[1]
+	if v.class != r32 && v.class != r64 || !n.isConst() || x.op != opShl || x.uses != 1 || !x.args[1].isConst() {
+		return false
+	}
+	a, b, w := x.args[1].imm, n.imm, int64(v.class.bits())
+	if a < 0 || b < a || b >= w {
+		return false
+	}
+	t := unsignedOf(v.class)
+	if v.typ.signed() {
+		t = signedOf(v.class)
+	}
+	return s.take(v, opBfe, t, x.args[0], s.f.constant(r32, b-a), s.f.constant(r32, w-b))
+}
+
+// storedByte: the cut of a word to a byte that is stored is the store's.
+func (s *selector) storedByte(v *value) bool {
+	if v.typ != tB8 || len(v.args) != 2 {
+		return false
+	}
+	x := v.args[1]
+	if x.op != opCvt || x.typ != tU16 || x.from != tU32 && x.from != tU16 || x.args[0].class != r32 {
+		return false
+	}
+	s.drop(x)
+	v.args[1] = x.args[0]
+	x.args[0].uses++
+	return true
 }
 
 // conjunction: setp and and.pred are setp.and.

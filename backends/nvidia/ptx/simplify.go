@@ -8,6 +8,9 @@ func (f *fn) simplify(v *value) *value {
 	if opTable[v.op].commutes && len(v.args) >= 2 && v.args[0].isConst() && !v.args[1].isConst() {
 		v.args[0], v.args[1] = v.args[1], v.args[0]
 	}
+	if v.op == opSetp && v.args[0].isConst() && !v.args[1].isConst() {
+		v.args[0], v.args[1], v.cmp = v.args[1], v.args[0], v.cmp.swapped()
+	}
 	if v.typ.isFloat() {
 		return nil
 	}
@@ -271,10 +274,6 @@ func (f *fn) simplifySelp(v *value) *value {
 
 func (f *fn) simplifySetp(v *value) *value {
 	x, y := v.args[0], v.args[1]
-	if x.isConst() {
-		v.args[0], v.args[1], v.cmp = y, x, v.cmp.swapped()
-		x, y = y, x
-	}
 	if !y.isConst() {
 		return nil
 	}

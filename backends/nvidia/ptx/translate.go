@@ -23,8 +23,8 @@ type Options struct {
 
 // module is what the functions of one translation share.
 type module struct {
-	ll   *llir.Module
-	opts *Options
+	opts    *Options
+	layouts map[llir.Type][]class // of types, which are not changed
 }
 
 // Unsupported is the error of LLVM IR that has no translation here. What is lowered
@@ -47,7 +47,7 @@ func Translate(ll *llir.Module, opts Options) (text []byte, err error) {
 			err = &Unsupported{string(u)}
 		}
 	}()
-	m := &module{ll: ll, opts: &opts}
+	m := &module{opts: &opts, layouts: make(map[llir.Type][]class)}
 	var fns []*fn
 	var defs []*ir.Func
 	for _, f := range ll.IR.Funcs {

@@ -1,0 +1,242 @@
+package ptx
+
+// atom is a part of a linear form that is taken as it is: a value, a value of 32 bits
+// that is widened, or the product of two such.
+type atom struct {
+	a, b int32 // ids; b is 0 for what is not a product
+	wide typ   // how a is widened
+}
+
+// linear is a sum of atoms with coefficients, and a constant.
+type linear struct {
+	terms    []term
+	constant int64
+}
+
+type term struct {
+	atom  atom
+	value *value // nil for an atom that no value is
+	by    int64
+}
+
+func (l *linear) add(t term, times int64) {
+	t.by *= times
+	for i := range l.terms {
+		if l.terms[i].atom == t.atom {
+			if l.terms[i].by += t.by; l.terms[i].by == 0 {
+				l.terms = append(l.terms[:i], l.terms[i+1:]...)
+			} else if l.terms[i].value == nil {
+				l.terms[i].value = t.value
+			}
+			return
+		}
+	}
+	l.terms = append(l.terms, t)
+}
+
+func (l *linear) addAll(m linear, times int64) {
+	for _, t := range m.terms {
+		l.add(t, times)
+	}
+	l.constant += m.constant * times
+}
+
+// linearOf is a value of 64 bits as a linear form.
+func linearOf(v *value, depth int) linear {
+	var l linear
+	switch {
+	case v.isConst():
+		l.constant = v.imm
+	case depth == 0:
+		l.terms = []term{{atom{a: v.id}, v, 1}}
+	case isSum(v):
+		l = linearOf(v.args[0], depth-1)
+		l.addAll(linearOf(v.args[1], depth-1), 1)
+	case v.op == opSub && !v.typ.isFloat():
+		l = linearOf(v.args[0], depth-1)
+		l.addAll(linearOf(v.args[1], depth-1), -1)
+	case v.op == opShl && v.args[1].isConst() && v.args[1].imm < 40:
+		l.addAll(linearOf(v.args[0], depth-1), 1<<v.args[1].imm)
+	case v.op == opMul && !v.typ.isFloat() && v.args[1].isConst():
+		l.addAll(linearOf(v.args[0], depth-1), v.args[1].imm)
+	case v.op == opMul && !v.typ.isFloat():
+		l = productOf(v, depth)
+	default:
+		w := widened(v)
+		l.constant = w.constant
+		l.terms = []term{{w.atom, w.value, 1}}
+		if w.constant == 0 {
+			l.terms[0].value = v
+		}
+	}
+	return l
+}
+
+// part is an atom and a constant that make a value.
+type part struct {
+	atom     atom
+	value    *value
+	constant int64
+}
+
+// widened takes a constant out of a value of 32 bits that is widened, where that
+// does not change the sum.
+func widened(v *value) part {
+	if v.op == opCvt && v.args[0].class == r32 && (v.from == tU32 || v.from == tS32) {
+		x := v.args[0]
+		if x.op == opOr && x.flags&disjoint != 0 && x.args[1].isConst() && x.args[1].imm >= 0 {
+			return part{atom{a: x.args[0].id, wide: v.from}, nil, x.args[1].imm}
+		}
+		return part{atom{a: x.id, wide: v.from}, v, 0}
+	}
+	if isSum(v) && v.args[1].isConst() {
+		p := widened(v.args[0])
+		p.constant += v.args[1].imm
+		return p
+	}
+	return part{atom{a: v.id}, v, 0}
+}
+
+// productOf is (x + c) * y as x*y + c*y.
+func productOf(v *value, depth int) linear {
+	var l linear
+	x, y := widened(v.args[0]), widened(v.args[1])
+	if y.constant != 0 {
+		x, y = y, x
+	}
+	if y.constant != 0 || y.value == nil || x.atom.b != 0 || y.atom.b != 0 {
+		l.terms = []term{{atom{a: v.id}, v, 1}}
+		return l
+	}
+	// Two numbers, in the order of their ids, make a key.
+	a, b := x.atom, y.atom
+	if b.a < a.a {
+		a, b = b, a
+	}
+	product := term{atom{a: a.a, b: b.a, wide: a.wide | b.wide<<4}, v, 1}
+	if x.constant != 0 {
+		product.value = nil
+	}
+	l.terms = []term{product}
+	l.addAll(linearOf(y.value, depth-1), x.constant)
+	return l
+}
+
+// mostCandidates is how many earlier addresses are compared with one.
+const mostCandidates = 24
+
+// reduceStrides computes an address of an earlier one where they differ by a multiple
+// of one value: an addition takes the place of a product.
+func reduceStrides(f *fn) {
+	f.analyze()
+	f.countUses()
+	type candidate struct {
+		v *value
+		l linear
+	}
+	children := make([][]*block, len(f.blocks))
+	for _, b := range f.blocks[1:] {
+		children[b.idom.id] = append(children[b.idom.id], b)
+	}
+	e := &editor{fn: f}
+	var walk func(b *block, known []candidate)
+	reduced := make(map[*value]*value)
+	walk = func(b *block, known []candidate) {
+		e.b, e.out = b, make([]*value, 0, len(b.insts))
+		for _, v := range b.insts {
+			e.loc = v
+			for i := range v.args {
+				a := v.args[i]
+				if r, ok := reduced[a]; ok && dominates(r.block, b) {
+					v.args[i] = r
+					continue
+				}
+				if !addressOperand(v, i) || a.class != r64 || !isSum(a) || a.block == nil {
+					continue
+				}
+				l := linearOf(a, 8)
+				if len(l.terms) < 2 {
+					continue
+				}
+				for k := len(known) - 1; k >= 0 && k >= len(known)-mostCandidates; k-- {
+					c := known[k]
+					if c.v == a {
+						break
+					}
+					d := l
+					d.terms = append([]term(nil), l.terms...)
+					d.addAll(c.l, -1)
+					if len(d.terms) != 1 || d.terms[0].value == nil || costOf(a, 6) < 1 {
+						continue
+					}
+					t := d.terms[0]
+					if t.value.block != nil && !dominates(t.value.block, b) || t.value.block == b && !e.emitted(t.value) {
+						continue
+					}
+					step := t.value
+					if t.by != 1 {
+						step = e.emit(opMul, tS64, r64, step, f.constant(r64, t.by))
+					}
+					r := e.emit(opAdd, tS64, r64, c.v, step)
+					if d.constant != 0 {
+						r = e.emit(opAdd, tS64, r64, r, f.constant(r64, d.constant))
+					}
+					reduced[a] = r
+					v.args[i] = r
+					known = append(known, candidate{r, l})
+					a = nil
+					break
+				}
+				if a != nil {
+					known = append(known, candidate{a, l})
+				}
+			}
+			e.out = append(e.out, v)
+		}
+		b.insts = e.out
+		for _, c := range children[b.id] {
+			walk(c, known[:len(known):len(known)])
+		}
+	}
+	walk(f.blocks[0], nil)
+}
+
+// emitted reports whether a value of the block that is edited stands there already.
+func (e *editor) emitted(v *value) bool {
+	for i := len(e.out) - 1; i >= 0; i-- {
+		if e.out[i] == v {
+			return true
+		}
+	}
+	return false
+}
+
+// addressOperand reports whether operand i of v is an address.
+func addressOperand(v *value, i int) bool {
+	switch v.op {
+	case opLd, opSt, opAtom:
+		return i == 0
+	case opAsm:
+		s := v.aux.(*assembly)
+		return s.isAddress(s.outs+i) && (i >= len(s.tied) || s.tied[i] < 0)
+	}
+	return false
+}
+
+// costOf is how many instructions are not needed any more without v: those that it
+// alone uses, up to a depth; a product counts for two.
+func costOf(v *value, depth int) int {
+	if v.rooted() || v.flags&pure == 0 || v.op == opParam || depth == 0 {
+		return 0
+	}
+	n := 1
+	if v.op == opMul {
+		n = 2
+	}
+	for _, a := range v.args {
+		if a.uses == 1 {
+			n += costOf(a, depth-1)
+		}
+	}
+	return n
+}
