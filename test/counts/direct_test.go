@@ -17,7 +17,7 @@ const (
 	directOutEnv = "TRITONC_DIRECT_OUT"
 	// mostDirect bounds the instructions executed of code without llc, beside llc's,
 	// as the geometric mean over the jobs of a target.
-	mostDirect = 1
+	mostDirect = 1.0
 )
 
 // both compiles a job by llc and without it.

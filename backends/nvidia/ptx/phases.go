@@ -15,6 +15,8 @@ var Phases = []Phase{
 	{"expand divisions", "ptxas does not know that divisors are constant, and divides twice for a quotient and its remainder", expandDivisions},
 	{"share values", "the conversion takes words apart wherever they are used, so it computes some things twice", shareValues},
 	{"sweep", "what was taken apart is mostly not used", sweep},
+	{"hoist steps", "a step that is computed in the loop seems to change", hoistInvariants},
+	{"join inductions", "ptxas spills pointers that a loop carries, and cannot compute them anew", joinInductions},
 	{"fuse products", "ptxas fuses sums and differences, too, but not where a negative is shared", fuseProducts},
 	{"fold addresses", "each of several accesses at a constant distance would compute its own address", foldAddresses},
 	{"share values", "accesses have parts of their addresses in common now", shareValues},

@@ -1,0 +1,131 @@
+package ptx
+
+// fewestPointers is how many pointers a loop advances by the same step before they
+// become sums of what does not change and one counter of bytes: what a loop carries
+// takes registers that ptxas cannot compute anew.
+const fewestPointers = 2
+
+// joinInductions gives a loop one counter for all pointers that it advances by the
+// same step, as LLVM's loop strength reduction does.
+func joinInductions(f *fn) {
+	f.givePreheaders()
+	f.countUses()
+	for _, b := range f.blocks {
+		if b.loop != nil && b.loop.head == b && len(b.preds) == 2 {
+			f.joinLoop(b.loop)
+		}
+	}
+	f.dropTrivialPhis()
+	shareValues(f)
+}
+
+// induction is a pointer that a loop advances.
+type induction struct {
+	phi, next *value
+}
+
+func (f *fn) joinLoop(l *loop) {
+	h := l.head
+	back := 0
+	if l.in(h.preds[1]) {
+		back = 1
+	}
+	if !l.in(h.preds[back]) || l.in(h.preds[1-back]) {
+		return
+	}
+	var steps []*value
+	groups := make(map[*value][]induction)
+	for _, p := range h.phis {
+		n := p.args[back]
+		if p.class != r64 || n.op != opAdd || n.typ.isFloat() || n.block == nil || !l.in(n.block) {
+			continue
+		}
+		step := n.args[1]
+		if n.args[0] != p {
+			if step, n = n.args[0], p.args[back]; n.args[1] != p {
+				continue
+			}
+		}
+		if step == p || step.block != nil && !step.rooted() && l.in(step.block) {
+			continue
+		}
+		if groups[step] == nil {
+			steps = append(steps, step)
+		}
+		groups[step] = append(groups[step], induction{p, n})
+	}
+	for _, step := range steps {
+		if g := groups[step]; len(g) >= fewestPointers {
+			f.join(l, back, step, g)
+		}
+	}
+}
+
+// join makes the pointers of a group sums of their first values and a counter.
+func (f *fn) join(l *loop, back int, step *value, group []induction) {
+	h := l.head
+	iv := f.newValue(opPhi, tB64, r64)
+	iv.block = h
+	next := f.newValue(opAdd, tS64, r64, iv, step)
+	next.loc = group[0].next.loc
+	iv.args = []*value{f.constant(r64, 0), f.constant(r64, 0)}
+	iv.args[back] = next
+	by := make(map[*value]*value)
+	gone := make(map[*value]bool)
+	sums := []*value{next}
+	plus := func(x, y *value, like *value) *value {
+		s := f.newValue(opAdd, tS64, r64, x, y)
+		s.loc, s.block = like.loc, h
+		sums = append(sums, s)
+		return s
+	}
+	side := grid(group, back)
+	for _, g := range group {
+		start := g.phi.args[1-back]
+		advance := func(counter *value) *value {
+			if side < 0 {
+				return plus(start, counter, g.next)
+			}
+			return plus(plus(start.args[side], counter, g.next), start.args[1-side], g.next)
+		}
+		by[g.phi] = advance(iv)
+		if g.next.uses > 1 { // the next values are sums of the next counter
+			by[g.next] = advance(next)
+		}
+		gone[g.phi] = true
+	}
+	kept := h.phis[:0]
+	for _, p := range h.phis {
+		if !gone[p] {
+			kept = append(kept, p)
+		}
+	}
+	h.phis = append(kept, iv)
+	f.replaceAll(by)
+	h.insertBefore(0, sums...)
+}
+
+// fewestOfGrid is how many pointers of a tile are worth an addition more each row.
+const fewestOfGrid = 16
+
+// grid finds that the first values of a group are sums of few values for rows and few
+// for columns, and returns which operand is for the fewer ones; else -1. The loop then
+// keeps those, instead of a sum for each element.
+func grid(group []induction, back int) int {
+	var of [2]map[*value]bool
+	of[0], of[1] = make(map[*value]bool), make(map[*value]bool)
+	for _, g := range group {
+		s := g.phi.args[1-back]
+		if s.op != opAdd || s.args[1].isConst() {
+			return -1
+		}
+		of[0][s.args[0]], of[1][s.args[1]] = true, true
+	}
+	if len(group) < fewestOfGrid || 2*(len(of[0])+len(of[1])) > len(group) {
+		return -1
+	}
+	if len(of[1]) < len(of[0]) {
+		return 1
+	}
+	return 0
+}
