@@ -125,3 +125,47 @@ func FileLocOf(l Location) *FileLoc {
 	}
 	return nil
 }
+
+// OwnFileLocOf is the innermost file position of an operation in the file of the function
+// that it is in: where op was inlined from a function of another file, that of the call.
+// Without one it is FileLocOf.
+func OwnFileLocOf(op *Operation) *FileLoc {
+	inner := FileLocOf(op.Loc())
+	f := op
+	for f != nil && !f.IsFunction() {
+		f = f.Parent()
+	}
+	if f == nil || inner == nil {
+		return inner
+	}
+	kernel := FileLocOf(f.Loc())
+	if kernel == nil || inner.File == kernel.File {
+		return inner
+	}
+	for _, l := range callChain(op.Loc()) {
+		if l.File == kernel.File {
+			return l
+		}
+	}
+	return inner
+}
+
+// callChain has the file positions of a location and of the calls that it was inlined at,
+// innermost first.
+func callChain(l Location) []*FileLoc {
+	switch l := l.(type) {
+	case *NameLoc:
+		return callChain(l.Child)
+	case *CallSiteLoc:
+		return append(callChain(l.Callee), callChain(l.Caller)...)
+	case *FusedLoc:
+		for _, x := range l.Locs {
+			if list := callChain(x); len(list) > 0 {
+				return list
+			}
+		}
+	case *FileLoc:
+		return []*FileLoc{l}
+	}
+	return nil
+}

@@ -290,43 +290,11 @@ func (r *Run) Errorf(op *ir.Operation, format string, args ...any) *diag.Diagnos
 // place of the call in that one.
 func (r *Run) CallPlace(op *ir.Operation) diag.Pos {
 	pos := r.Place(op)
-	f := op
-	for f != nil && !f.IsFunction() {
-		f = f.Parent()
-	}
-	if f == nil {
+	inner, own := ir.FileLocOf(op.Loc()), ir.OwnFileLocOf(op)
+	if inner == nil || inner == own || inner.File != pos.File {
 		return pos
 	}
-	kernel := ir.FileLocOf(f.Loc())
-	if inner := ir.FileLocOf(op.Loc()); kernel == nil || inner == nil || inner.File == kernel.File || inner.File != pos.File {
-		return pos
-	}
-	for _, l := range callersOf(op.Loc()) {
-		if l.File == kernel.File {
-			return diag.Pos{File: l.File, Line: l.Line, Col: l.Col + 1}
-		}
-	}
-	return pos
-}
-
-// callersOf are the file positions of a location and of the calls that it was inlined at,
-// innermost first.
-func callersOf(l ir.Location) []*ir.FileLoc {
-	switch l := l.(type) {
-	case *ir.NameLoc:
-		return callersOf(l.Child)
-	case *ir.CallSiteLoc:
-		return append(callersOf(l.Callee), callersOf(l.Caller)...)
-	case *ir.FusedLoc:
-		for _, x := range l.Locs {
-			if list := callersOf(x); len(list) > 0 {
-				return list
-			}
-		}
-	case *ir.FileLoc:
-		return []*ir.FileLoc{l}
-	}
-	return nil
+	return diag.Pos{File: own.File, Line: own.Line, Col: own.Col + 1}
 }
 
 // Say tells whoever runs the pass by its name something of op, as a remark at op's place.

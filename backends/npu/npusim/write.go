@@ -65,7 +65,7 @@ type refusal struct{ d *diag.Diagnostic }
 
 func (w *writer) refuse(op *ir.Operation, format string, args ...any) {
 	pos := diag.Pos{}
-	if l := ir.FileLocOf(op.Loc()); l != nil {
+	if l := ir.OwnFileLocOf(op); l != nil {
 		pos = diag.Pos{File: l.File, Line: l.Line, Col: l.Col + 1}
 	}
 	panic(refusal{diag.Errorf(pos, format, args...)})
@@ -202,9 +202,10 @@ func (w *writer) block(b *ir.Block) {
 	}
 }
 
-// at has the lines that follow name the place of an operation.
+// at has the lines that follow name the place of an operation: that of the call in the
+// kernel's file, of what was inlined from another.
 func (w *writer) at(op *ir.Operation) {
-	l := ir.FileLocOf(op.Loc())
+	l := ir.OwnFileLocOf(op)
 	if w.place = ""; l == nil {
 		return
 	}

@@ -138,12 +138,18 @@ func (d *Device) Fits(p *Program) error {
 	if p.Chip != c.Name {
 		return fmt.Errorf("%s is for %s, the device is %s", p.file, p.Chip, c.Name)
 	}
-	for s, most := range [...]int{UB: c.UB, L1: c.L1, L0A: c.L0A, L0B: c.L0B, L0C: c.L0C} {
+	for s, most := range memories(c) {
 		if p.Used[s] > most {
 			return fmt.Errorf("kernel %s takes %s of %s; a core of %s has %d", p.Kernel, diag.Count(p.Used[s], "byte"), Space(s), c.Name, most)
 		}
 	}
 	return nil
+}
+
+// memories are the sizes of the memories of a core of a chip; that of global memory is left
+// out.
+func memories(c *chip.Chip) [numSpaces]int {
+	return [numSpaces]int{UB: c.UB, L1: c.L1, L0A: c.L0A, L0B: c.L0B, L0C: c.L0C}
 }
 
 // cube reports whether a program needs a cube core.
@@ -159,7 +165,7 @@ func (r *run) all(ctx context.Context, blocks int) ([]*trace, *Report, error) {
 	if r.prog.cube() {
 		cores = c.Cubes
 	}
-	rep := &Report{Kernel: r.prog.Kernel, Chip: c.Name, Grid: r.grid, Programs: blocks, Used: r.prog.Used, prog: r.prog, cubes: c.Cubes}
+	rep := &Report{Kernel: r.prog.Kernel, Chip: c.Name, Grid: r.grid, Programs: blocks, Used: r.prog.Used, Sizes: memories(c), prog: r.prog, cubes: c.Cubes}
 	r.cores = min(cores, blocks)
 	r.programs = r.cores
 	if r.prog.Core == GridProgram {

@@ -28,6 +28,7 @@ type Report struct {
 	In, Out int64
 	// Used are bytes of a core's memories that buffers take.
 	Used     [numSpaces]int
+	Sizes    [numSpaces]int // of those memories
 	Findings []*Finding
 
 	prog   *Program
@@ -104,7 +105,7 @@ func (r *Report) WriteTable(w io.Writer) error {
 	fmt.Fprintf(t, "bytes out\t%d\t%s\n", r.Out, r.rate(r.Out))
 	for s, n := range r.Used {
 		if n > 0 {
-			fmt.Fprintf(t, "%s\t%s of a core\n", Space(s), diag.Count(n, "byte"))
+			fmt.Fprintf(t, "%s\t%s of a core\t%.1f %% of it\n", Space(s), diag.Count(n, "byte"), 100*float64(n)/float64(r.Sizes[s]))
 		}
 	}
 	fmt.Fprintf(t, "pipe\tcycles of all cores\tbusy\n")
@@ -178,12 +179,14 @@ func (r *Report) WriteJSON(w io.Writer) error {
 		In           int64           `json:"bytes_in"`
 		Out          int64           `json:"bytes_out"`
 		Used         map[string]int  `json:"memory"`
+		Sizes        map[string]int  `json:"memory_size"`
 		Pipes        map[string]pipe `json:"pipes"`
 		Findings     []finding       `json:"findings"`
 		Time         int64           `json:"nanoseconds"`
 		Lines        []line          `json:"lines"`
 	}{
 		r.Kernel, r.Chip, r.Grid, len(r.CoreCycles), r.Cycles, r.CoreCycles, r.Instructions, r.In, r.Out,
+		map[string]int{},
 		map[string]int{},
 		map[string]pipe{},
 		[]finding{},
@@ -201,7 +204,7 @@ func (r *Report) WriteJSON(w io.Writer) error {
 	}
 	for s, n := range r.Used {
 		if n > 0 {
-			out.Used[Space(s).String()] = n
+			out.Used[Space(s).String()], out.Sizes[Space(s).String()] = n, r.Sizes[s]
 		}
 	}
 	for p, n := range r.Pipes {

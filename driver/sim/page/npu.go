@@ -100,7 +100,7 @@ func npuFacts(r *npu.Report) []Fact {
 	}
 	for s, n := range r.Used {
 		if n > 0 {
-			list = append(list, Fact{npu.Space(s).String(), diag.Count(n, "byte") + " of a core"})
+			list = append(list, Fact{npu.Space(s).String(), fmt.Sprintf("%s of a core, %.1f %% of it", diag.Count(n, "byte"), 100*float64(n)/float64(r.Sizes[s]))})
 		}
 	}
 	for _, p := range r.PipesUsed() {
