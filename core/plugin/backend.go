@@ -27,6 +27,8 @@ type Backend struct {
 	proc  *process.Process
 	facts *sdk.Facts // of proc's program
 
+	answers answers
+
 	loadedMu sync.Mutex
 	modules  map[string]sdk.Module    // those that were asked for
 	dialects map[string][]sdk.Dialect // by the facts' hash of them
@@ -72,15 +74,17 @@ func (b *Backend) GetModule(ctx context.Context, name string) (sdk.Module, error
 	return m, err
 }
 
-// SupportsTarget asks whether the backend compiles for t. One that does not serve
+// SupportsTarget asks whether the backend compiles for t, a process once. One that does not serve
 // this is known by the targets of its facts.
 func (b *Backend) SupportsTarget(ctx context.Context, t sdk.Target) (sdk.SupportsTargetResponse, error) {
 	return call(ctx, b, "SupportsTarget", func(ctx context.Context, c *host.Client, f *sdk.Facts) (sdk.SupportsTargetResponse, error) {
-		resp, err := c.SupportsTarget(ctx, t)
-		if status.Code(err) == codes.Unimplemented {
-			return f.Supports(t), nil
-		}
-		return resp, err
+		return kept(b, c, question("SupportsTarget", t, "", nil), func() (sdk.SupportsTargetResponse, bool, error) {
+			resp, err := c.SupportsTarget(ctx, t)
+			if status.Code(err) == codes.Unimplemented {
+				return f.Supports(t), true, nil
+			}
+			return resp, true, err
+		})
 	})
 }
 
@@ -91,26 +95,36 @@ func (b *Backend) ParseOptions(ctx context.Context, req sdk.ParseOptionsRequest)
 		if req.Settings == nil {
 			req.Settings = b.host.settings(f.Settings)
 		}
-		resp, err := c.ParseOptions(ctx, req)
-		if status.Code(err) != codes.Unimplemented {
-			return resp, err
-		}
-		values, err := sdk.ParseOptions(f.Options, req.OptionsJSON)
-		if err != nil {
-			return sdk.ParseOptionsResponse{}, err
-		}
-		return sdk.ParseOptionsResponse{OptionsJSON: values.JSON()}, nil
+		return kept(b, c, question("ParseOptions", req.Target, req.OptionsJSON, req.Settings), func() (sdk.ParseOptionsResponse, bool, error) {
+			resp, err := parseOptions(ctx, c, f, req)
+			return resp, len(resp.Diagnostics) == 0 && !namesFiles(f, req.OptionsJSON), err
+		})
 	})
 }
 
-// AddStages lists the stages of a compile.
+func parseOptions(ctx context.Context, c *host.Client, f *sdk.Facts, req sdk.ParseOptionsRequest) (sdk.ParseOptionsResponse, error) {
+	resp, err := c.ParseOptions(ctx, req)
+	if status.Code(err) != codes.Unimplemented {
+		return resp, err
+	}
+	values, err := sdk.ParseOptions(f.Options, req.OptionsJSON)
+	if err != nil {
+		return sdk.ParseOptionsResponse{}, err
+	}
+	return sdk.ParseOptionsResponse{OptionsJSON: values.JSON()}, nil
+}
+
+// AddStages lists the stages of a compile. The list is shared by all who ask: it is not
+// to be changed.
 func (b *Backend) AddStages(ctx context.Context, req sdk.AddStagesRequest) (wire.AddStagesResponse, error) {
 	return call(ctx, b, "AddStages", func(ctx context.Context, c *host.Client, f *sdk.Facts) (wire.AddStagesResponse, error) {
 		if req.Settings == nil {
 			req.Settings = b.host.settings(f.Settings)
 		}
-		stages, warnings, err := c.AddStages(ctx, req)
-		return wire.AddStagesResponse{Stages: stages, Diagnostics: warnings}, err
+		return kept(b, c, question("AddStages", req.Target, req.OptionsJSON, req.Settings), func() (wire.AddStagesResponse, bool, error) {
+			stages, warnings, err := c.AddStages(ctx, req)
+			return wire.AddStagesResponse{Stages: stages, Diagnostics: warnings}, len(warnings) == 0, err
+		})
 	})
 }
 
