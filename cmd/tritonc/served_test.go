@@ -35,7 +35,7 @@ var unservedScripts = []string{"choose.txtar", "lock.txtar"}
 // TestScriptServed runs scripts while a server is there: files, messages and exit codes
 // are those that they are without one.
 func TestScriptServed(t *testing.T) {
-	socket := startServer(t)
+	socket := startServer(t, "tritonc")
 	var files []string
 	names := servedScripts
 	if os.Getenv("TRITONC_SERVED") == "all" {
@@ -59,8 +59,9 @@ func TestScriptServed(t *testing.T) {
 	}
 }
 
-// startServer starts a server that ends with the test, and returns its socket.
-func startServer(t testing.TB, flags ...string) string {
+// startServer starts a program of tritonc's as a server that ends with the test, and
+// returns its socket.
+func startServer(t testing.TB, program string) string {
 	t.Helper()
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows has no such sockets")
@@ -72,7 +73,7 @@ func startServer(t testing.TB, flags ...string) string {
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	socket := filepath.Join(dir, "s")
-	cmd := exec.Command("tritonc", append([]string{"serve", "--socket", socket, "--idle", "0"}, flags...)...)
+	cmd := exec.Command(program, "serve", "--socket", socket, "--idle", "0")
 	stderr, err := cmd.StderrPipe()
 	if err == nil {
 		err = cmd.Start()
@@ -85,7 +86,7 @@ func startServer(t testing.TB, flags ...string) string {
 		t.Fatalf("the server said %q, %v", line, err)
 	}
 	t.Cleanup(func() {
-		if out, err := exec.Command("tritonc", "serve", "--socket", socket, "--stop").CombinedOutput(); err != nil {
+		if out, err := exec.Command(program, "serve", "--socket", socket, "--stop").CombinedOutput(); err != nil {
 			t.Errorf("serve --stop: %v\n%s", err, out)
 			cmd.Process.Kill()
 		}
@@ -258,7 +259,7 @@ func TestServedMany(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	socket := startServer(t)
+	socket := startServer(t, "tritonc")
 	dir := t.TempDir()
 	env := []string{backendPathVar + "=" + buildBackends(t), "HOME=" + dir, "PATH=" + os.Getenv("PATH")}
 	out := filepath.Join(dir, "k.py")
