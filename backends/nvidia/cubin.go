@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -16,7 +17,8 @@ import (
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
 
-// makeCubin has ptxas assemble the PTX. ptxas works on files: they have the same
+// makeCubin has ptxas assemble the PTX, equal PTX once: configurations of a kernel often
+// differ in nothing that reaches it. ptxas works on files: they have the same
 // names in every compile, below a folder that is the working directory, so that
 // no output of it depends on the folder.
 func (j *job) makeCubin(c *backend.Compilation) error {
@@ -24,37 +26,53 @@ func (j *job) makeCubin(c *backend.Compilation) error {
 	if err != nil {
 		return err
 	}
-	dir, remove, err := sdk.TempDir("tritonc-ptxas")
-	if err != nil {
-		return err
-	}
-	defer remove()
 	const in, out = "kernel.ptx", "kernel.cubin"
-	if err := os.WriteFile(filepath.Join(dir, in), c.Artifact, 0o600); err != nil {
-		return err
+	args := j.ptxasArgs(in, out)
+	run := func() (*backend.Made, error) { return j.runPtxas(c, ptxas, args, in, out) }
+	var made *backend.Made
+	if j.opts.PTXOptions != nil { // which may name files
+		made, err = run()
+	} else {
+		made, err = c.Shared(ptxas, args, c.Artifact, run)
 	}
-	cmd := sdk.Command{Path: ptxas.Path, Args: j.ptxasArgs(in, out), Dir: dir}
-	res, err := c.RunTool(ptxas, cmd)
 	if err != nil {
 		return err
 	}
-	said := string(res.Stdout) + string(res.Stderr)
-	if !res.OK() {
-		return j.ptxasError(c, cmd, res, said)
-	}
-	cubin, err := os.ReadFile(filepath.Join(dir, out))
-	if err != nil {
-		return fmt.Errorf("ptxas wrote no cubin: %w", err)
-	}
-	if !bytes.HasPrefix(cubin, []byte("\x7fELF")) {
-		return fmt.Errorf("what %s wrote is not an ELF file", ptxas.Path)
-	}
-	if u := readUsage(said, c.Meta.Name); u != nil {
+	if u := readUsage(string(made.Said), c.Meta.Name); u != nil {
 		c.Meta.Usage = u
 		j.warnOfUsage(c, u)
 	}
-	c.Artifact = cubin
+	c.Artifact = made.Data
 	return nil
+}
+
+// runPtxas has ptxas assemble the PTX.
+func (j *job) runPtxas(c *backend.Compilation, ptxas *backend.Tool, args []string, in, out string) (*backend.Made, error) {
+	dir, remove, err := sdk.TempDir("tritonc-ptxas")
+	if err != nil {
+		return nil, err
+	}
+	defer remove()
+	if err := os.WriteFile(filepath.Join(dir, in), c.Artifact, 0o600); err != nil {
+		return nil, err
+	}
+	cmd := sdk.Command{Path: ptxas.Path, Args: args, Dir: dir}
+	res, err := c.RunTool(ptxas, cmd)
+	if err != nil {
+		return nil, err
+	}
+	said := slices.Concat(res.Stdout, res.Stderr)
+	if !res.OK() {
+		return nil, j.ptxasError(c, cmd, res, string(said))
+	}
+	cubin, err := os.ReadFile(filepath.Join(dir, out))
+	if err != nil {
+		return nil, fmt.Errorf("ptxas wrote no cubin: %w", err)
+	}
+	if !bytes.HasPrefix(cubin, []byte("\x7fELF")) {
+		return nil, fmt.Errorf("what %s wrote is not an ELF file", ptxas.Path)
+	}
+	return &backend.Made{Data: cubin, Said: said}, nil
 }
 
 // warnOfUsage tells of registers that went to memory, at the kernel's line, since

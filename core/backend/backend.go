@@ -151,6 +151,7 @@ func (s *Stage) overMLIR() bool { return s.Passes != nil }
 type Backend struct {
 	def  Definition
 	memo *toolMemo
+	made *madeSet
 }
 
 var (
@@ -173,7 +174,7 @@ func New(def Definition) *Backend {
 	if dir := cmp.Or(sdk.CacheDir(), cacheDir()); dir != "" {
 		file = filepath.Join(dir, "tools.json")
 	}
-	return &Backend{def: def, memo: filememo.New[identity](file)}
+	return &Backend{def: def, memo: filememo.New[identity](file), made: newMadeSet(maxMadeBytes)}
 }
 
 // Plan is how the backend compiles for a target with options that ParseOptions made.
