@@ -29,6 +29,7 @@ var fillLate = &pass.Pass{
 	Doc:  "fill buffers where they are read, if the program takes more LDS than its part",
 	Options: []pass.Option{
 		{Name: "part", Doc: "bytes of LDS that a program has while as many run at once as threads allow", Default: 0},
+		{Name: "most", Doc: "bytes of LDS that a program may have: where it takes more, values wait in any number of registers, in loops, too; 0: no bound", Default: 0},
 		lowered,
 	},
 	Example: fillLateExample,
@@ -50,10 +51,17 @@ var fillLate = &pass.Pass{
 			if before.Size() <= r.Int("part") {
 				continue
 			}
-			fills, undo := moveFills(m)
+			fills, undo := moveFills(m, false)
 			after, err := allocation.Analyze(m, scratch, 0)
 			if err != nil {
 				return err
+			}
+			if most := r.Int("most"); most > 0 && after.Size() > most {
+				undo()
+				fills, undo = moveFills(m, true)
+				if after, err = allocation.Analyze(m, scratch, 0); err != nil {
+					return err
+				}
 			}
 			if after.Size() >= before.Size() {
 				undo()
@@ -65,15 +73,16 @@ var fillLate = &pass.Pass{
 	},
 }
 
-// moveFills moves what fills buffers outside of loops to where these are first used. It
-// returns how many it moved, and how to move them back.
-func moveFills(m *ir.Operation) (moved int, undo func()) {
+// moveFills moves what fills buffers outside of loops to where these are first used, if it
+// takes few words of each thread; or all that does. It returns how many it moved, and how to
+// move them back.
+func moveFills(m *ir.Operation, all bool) (moved int, undo func()) {
 	var fills, next []*ir.Operation
 	ir.Walk(m, func(op *ir.Operation) ir.WalkResult {
-		if op.Is(scf.For) || op.Is(scf.While) {
+		if !all && (op.Is(scf.For) || op.Is(scf.While)) {
 			return ir.Skip
 		}
-		if user := firstUser(op); user != nil && user != op.Next() && wordsIn(op) <= mostWaiting {
+		if user := firstUser(op); user != nil && user != op.Next() && (all || wordsIn(op) <= mostWaiting) {
 			fills = append(fills, op)
 		}
 		return ir.Advance

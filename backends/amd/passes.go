@@ -194,7 +194,7 @@ func lastRows(a arch, o options) []pass.Row {
 		{Pass: std.CSE, Why: "offsets of several buffers are the same"},
 		{Pass: std.SymbolDCE, Why: "erases functions without callers"},
 		{Pass: fillLate, With: []pass.Setting{
-			{Name: "part", Value: a.ldsPart(o)}, {Name: lowered.Name, Value: true},
+			{Name: "part", Value: a.ldsPart(o)}, {Name: "most", Value: int(a.sharedMemory)}, {Name: lowered.Name, Value: true},
 		}, Why: "buffers were filled early for the sake of registers"},
 		{Pass: optimizeLDS, With: []pass.Setting{
 			{Name: "target-arch", Value: a.chip.Name}, {Name: lowered.Name, Value: true},

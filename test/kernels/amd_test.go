@@ -140,3 +140,27 @@ func TestTurns(t *testing.T) {
 		})
 	}
 }
+
+// TestLastIterations: what the last iterations of a pipelined loop put into LDS side by side
+// has room there, in a persistent loop, too: three operands beside three buffers do not fit
+// into the 64 KiB of gfx1100.
+func TestLastIterations(t *testing.T) {
+	onChips(t)
+	for _, name := range []string{"product", "persistent"} {
+		t.Run(name, func(t *testing.T) {
+			r := kerneltest.Rand(t)
+			const m, n, k = 150, 96, 192
+			a, b, out := kerneltest.Randint(r, -4, 5, "fp16", m, k), kerneltest.Randint(r, -4, 5, "fp16", n, k), kerneltest.Empty("fp16", m, n)
+			kerneltest.Kernel{Source: warpGroups, Name: name, Target: "hip:gfx1100"}.Warps(4).
+				Run(t, kerneltest.Grid(4), a, b, out, m, n, k, 128, 64, 64, 4, false)
+			turned := kerneltest.Zeros("fp16", k, n)
+			for i := range n {
+				for j := range k {
+					turned.Set(j*n+i, b.At(i*k+j))
+				}
+			}
+			want := product(a, turned, m, n, k)
+			kerneltest.Equal(t, "out", out, each(m*n, func(i int) float64 { return out.Type.Round(want[i]) }))
+		})
+	}
+}
