@@ -11,13 +11,19 @@ import (
 
 const layout = "e-p3:32:32-p4:32:32-p5:32:32-p6:32:32-p7:32:32-i64:64-i128:128-i256:256-v16:16-v32:32-n16:32:64"
 
-// kernel builds a kernel of an i32 and a pointer to global memory.
-func kernel(t *testing.T, build func(b *llir.Builder, x, p llir.Value)) string {
-	t.Helper()
+// newKernel is a kernel of an i32 and a pointer to global memory, without its body.
+func newKernel() (*llir.Module, *llir.Func) {
 	m := llir.NewModule("", "nvptx64-nvidia-cuda", layout)
 	f := m.NewFunc("k", false, llir.Void, llir.I32, llir.PtrIn(1))
 	f.SetCallingConv(ptxKernel)
 	f.AddAttr(llir.StringAttr("nvvm.reqntid", "32"))
+	return m, f
+}
+
+// kernel builds a kernel of an i32 and a pointer to global memory.
+func kernel(t *testing.T, build func(b *llir.Builder, x, p llir.Value)) string {
+	t.Helper()
+	m, f := newKernel()
 	b := llir.NewBuilder(f)
 	b.SetBlock(f.NewBlock(nil))
 	build(b, f.Param(0), f.Param(1))

@@ -1,0 +1,239 @@
+package ptx
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/llir/llvm/ir"
+	"github.com/llir/llvm/ir/enum"
+
+	"github.com/tritonc/tritonc/core/llir"
+	"github.com/tritonc/tritonc/internal/golden"
+)
+
+// phaseCases are functions that phases change, by the phase's name. Each is a kernel of
+// an i32 and a pointer to global memory.
+var phaseCases = map[string]func(b *llir.Builder, x, p llir.Value){
+	"merge blocks": func(b *llir.Builder, x, p llir.Value) {
+		before := b.Block()
+		yes, no, empty, join := b.F.NewBlock(before), b.F.NewBlock(before), b.F.NewBlock(before), b.F.NewBlock(before)
+		b.CondBr(b.M.Bool(true), yes, no)
+		b.SetBlock(yes)
+		b.CondBr(b.ICmp(enum.IPredSLT, x, b.M.I32(3)), empty, join)
+		b.SetBlock(no)
+		b.Store(b.M.I32(1), p, 4, false)
+		b.Br(join)
+		b.SetBlock(empty)
+		b.Br(join)
+		b.SetBlock(join)
+		b.Store(b.M.I32(2), p, 4, false)
+		b.Ret(nil)
+	},
+	"expand divisions": func(b *llir.Builder, x, p llir.Value) {
+		y := b.Load(llir.I32, p, 4, false)
+		storeAll(b, p, b.Binary(llir.SDiv, x, b.M.I32(7), 0), b.Binary(llir.SDiv, x, b.M.I32(8), 0), b.Binary(llir.SRem, x, b.M.I32(8), 0),
+			b.Binary(llir.UDiv, x, b.M.I32(10), 0), b.Binary(llir.UDiv, x, y, 0), b.Binary(llir.URem, x, y, 0))
+	},
+	"fuse products": func(b *llir.Builder, x, p llir.Value) {
+		u, v, w := number(b, p, 0), number(b, p, 1), number(b, p, 2)
+		m := b.Binary(llir.FMul, u, v, 0)
+		kept := b.Binary(llir.FMul, v, w, 0)
+		storeAll(b, p, b.Binary(llir.FAdd, m, w, 0), b.Binary(llir.FSub, m, w, 0), b.Binary(llir.FSub, b.Binary(llir.FMul, u, w, 0), v, 0),
+			b.Binary(llir.FSub, u, b.Binary(llir.FMul, w, w, 0), 0), b.Binary(llir.FAdd, kept, u, 0), kept)
+	},
+	"fold addresses": func(b *llir.Builder, x, p llir.Value) {
+		i := b.Shl(x, 4)
+		for _, n := range []int{0, 4, 8} {
+			at := b.Binary(llir.OrOp, i, b.M.I32(n), llir.Disjoint)
+			b.Store(b.M.I32(n), b.GEP(llir.I32, p, b.SExt(at, llir.I64)), 4, false)
+		}
+		b.Asm("ld.global.b32 $0, [ $1 + 8 ];", "=r,l", true, llir.I32, b.PtrAdd(b.GEP(llir.I32, p, b.SExt(i, llir.I64)), 64))
+		b.Ret(nil)
+	},
+	"join inductions": func(b *llir.Builder, x, p llir.Value) {
+		q := b.GEP(llir.I32, p, b.SExt(x, llir.I64))
+		looped(b, x, []llir.Value{p, q}, func(v []llir.Value, _ llir.Value) []llir.Value {
+			b.Store(b.Load(llir.I32, v[0], 4, false), v[1], 4, false)
+			return []llir.Value{b.PtrAdd(v[0], 128), b.PtrAdd(v[1], 128)}
+		})
+		b.Ret(nil)
+	},
+	"reduce strides": func(b *llir.Builder, x, p llir.Value) {
+		stride := b.SExt(x, llir.I64)
+		row := b.ZExt(b.Call(b.M.Declare("llvm.nvvm.read.ptx.sreg.tid.x", llir.Pure, llir.I32)), llir.I64)
+		for _, n := range []int64{0, 8, 16} {
+			at := b.Mul(b.Add(row, b.M.I64(n)), stride)
+			b.Store(b.M.I32(1), b.GEP(llir.I32, p, at), 4, false)
+		}
+		b.Ret(nil)
+	},
+	"hoist invariants": func(b *llir.Builder, x, p llir.Value) {
+		u := number(b, p, 0)
+		looped(b, x, []llir.Value{u}, func(v []llir.Value, i llir.Value) []llir.Value {
+			return []llir.Value{b.Binary(llir.FAdd, v[0], b.Binary(llir.FMul, u, u, 0), 0)}
+		})
+		b.Ret(nil)
+	},
+	"sink values": func(b *llir.Builder, x, p llir.Value) {
+		before := b.Block()
+		q := b.GEP(llir.I32, p, b.SExt(b.Mul(x, x), llir.I64))
+		yes, no := b.F.NewBlock(before), b.F.NewBlock(before)
+		b.CondBr(b.ICmp(enum.IPredSGT, x, b.M.I32(9)), yes, no)
+		b.SetBlock(yes)
+		b.Store(x, q, 4, false)
+		b.Ret(nil)
+		b.SetBlock(no)
+		b.Ret(nil)
+	},
+	"select instructions": func(b *llir.Builder, x, p llir.Value) {
+		y := b.Load(llir.I32, p, 4, false)
+		u, v := number(b, p, 1), number(b, p, 2)
+		half := b.Vector(b.Cast(llir.FPTrunc, u, llir.Half, 0), b.Cast(llir.FPTrunc, v, llir.Half, 0))
+		field := b.And(b.LShr(x, 3), b.M.I32(31))
+		signed := b.Binary(llir.AShr, b.Shl(x, 8), b.M.I32(20), 0)
+		wide := b.Mul(b.ZExt(x, llir.I64), b.ZExt(y, llir.I64))
+		high := b.Trunc(b.LShr(wide, 32), llir.I32)
+		both := b.And(b.ICmp(enum.IPredSLT, x, y), b.ICmp(enum.IPredSGT, x, field))
+		at := b.GEP(llir.I32, p, b.SExt(y, llir.I64))
+		b.Store(b.Add(b.Mul(x, y), field), at, 4, false)
+		storeAll(b, p, b.BitCast(half, llir.I32), signed, high, b.ZExt(both, llir.I32))
+	},
+	"sink increments": func(b *llir.Builder, x, p llir.Value) {
+		looped(b, x, []llir.Value{x}, func(v []llir.Value, i llir.Value) []llir.Value {
+			next := b.Add(v[0], b.M.I32(3))
+			b.Store(v[0], p, 4, false)
+			return []llir.Value{next}
+		})
+		b.Ret(nil)
+	},
+}
+
+// number loads a float.
+func number(b *llir.Builder, p llir.Value, i int) llir.Value {
+	return b.Load(llir.F32, b.PtrAdd(p, int64(4*i)), 4, false)
+}
+
+// storeAll stores values one after the other, and returns.
+func storeAll(b *llir.Builder, p llir.Value, values ...llir.Value) {
+	for i, v := range values {
+		b.Store(v, b.PtrAdd(p, int64(4*i)), 4, false)
+	}
+	b.Ret(nil)
+}
+
+// looped runs body up to x times; it carries values.
+func looped(b *llir.Builder, x llir.Value, first []llir.Value, body func(v []llir.Value, i llir.Value) []llir.Value) {
+	before := b.Block()
+	head := b.F.NewBlock(before)
+	after := b.F.NewBlock(head)
+	b.Br(head)
+	b.SetBlock(head)
+	i := b.Phi(llir.I32)
+	carried := make([]llir.Value, len(first))
+	for k, v := range first {
+		p := b.Phi(v.Type())
+		llir.AddIncoming(p, v, before)
+		carried[k] = p
+	}
+	next := body(carried, i)
+	more := b.Add(i, b.M.I32(1))
+	llir.AddIncoming(i, b.M.I32(0), before)
+	llir.AddIncoming(i, more, head)
+	for k, p := range carried {
+		llir.AddIncoming(p.(*ir.InstPhi), next[k], head)
+	}
+	b.CondBr(b.ICmp(enum.IPredSLT, more, x), head, after)
+	b.SetBlock(after)
+}
+
+// TestPhases shows what each phase makes of a function. The archives are named after
+// phases; their sections are what goes in and what comes out.
+func TestPhases(t *testing.T) {
+	done := map[string]bool{}
+	golden.Run(t, "testdata/phases", func(c *golden.Case) {
+		name := strings.ReplaceAll(c.Name, "_", " ")
+		build, ok := phaseCases[name]
+		if !ok {
+			c.Fatalf("there is no case %s", name)
+		}
+		done[name] = true
+		f := converted(t, build)
+		for _, row := range Phases {
+			if row.Name == name {
+				break
+			}
+			row.run(f)
+		}
+		c.Want("before", dump(f))
+		for _, row := range Phases {
+			if row.Name == name {
+				row.run(f)
+				break
+			}
+		}
+		sweep(f)
+		c.Want("after", dump(f))
+	})
+	for name := range phaseCases {
+		if !done[name] {
+			t.Errorf("no archive shows the phase %q", name)
+		}
+	}
+}
+
+// converted is a kernel before the phases.
+func converted(t *testing.T, build func(b *llir.Builder, x, p llir.Value)) *fn {
+	t.Helper()
+	m, f := newKernel()
+	b := llir.NewBuilder(f)
+	b.SetBlock(f.NewBlock(nil))
+	build(b, f.Param(0), f.Param(1))
+	m.Sweep()
+	m.Number()
+	mod := &module{opts: &Options{CC: 80, SM: "sm_80", Version: 84, Fusion: true}, layouts: map[llir.Type][]class{}}
+	return mod.convert(f.IR)
+}
+
+// dump is a function in SSA form as text: registers are numbers of values.
+func dump(f *fn) string {
+	f.regs = [5]int32{}
+	give := func(v *value) {
+		f.regs[v.class]++
+		v.reg = f.regs[v.class]
+	}
+	for i, b := range f.blocks {
+		b.id = i
+		for _, v := range b.phis {
+			give(v)
+		}
+		for _, v := range b.insts {
+			give(v)
+		}
+	}
+	f.collectResults()
+	p := &printer{opts: f.mod.opts, files: map[string]int{}, fn: f}
+	for i, b := range f.blocks {
+		p.label(b)
+		p.str(":\n")
+		for _, v := range b.phis {
+			p.str("\tphi \t")
+			p.reg(v)
+			for k, a := range v.args {
+				p.str(", ")
+				p.operand(a, tNone)
+				p.str(" from ")
+				p.label(b.preds[k])
+			}
+			p.str("\n")
+		}
+		for _, v := range b.insts {
+			p.inst(v)
+		}
+		var next *block
+		if i+1 < len(f.blocks) {
+			next = f.blocks[i+1]
+		}
+		p.terminator(b, next)
+	}
+	return p.String()
+}
