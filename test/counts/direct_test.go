@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -113,8 +114,18 @@ func TestDirectCubins(t *testing.T) {
 				continue
 			}
 			k, d := both(t, j, target)
-			write(t, filepath.Join(to, j.Name+".llvm.ptx"), k.ptx)
-			write(t, filepath.Join(to, j.Name+".direct.ptx"), d.ptx)
+			for name, c := range map[string]*compiled{"llvm": k, "direct": d} {
+				base := filepath.Join(to, j.Name+"."+name)
+				write(t, base+".ptx", c.ptx)
+				arch := "sm_" + strings.TrimPrefix(target, "cuda:")
+				if arch == "sm_90" {
+					arch += "a"
+				}
+				if out, err := exec.Command(toolchain("ptxas"), "-arch="+arch, "-o", base+".cubin", base+".ptx").CombinedOutput(); err != nil {
+					t.Errorf("%s: %v\n%s", base, err, out)
+				}
+				write(t, base+".json", fmt.Sprintf("{\"kernel\": %q, \"threads\": %d, \"shared\": %d}\n", c.kernel, c.threads, c.shared))
+			}
 		}
 	}
 }

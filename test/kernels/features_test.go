@@ -14,7 +14,7 @@ import (
 
 // features are one kernel for each feature of the language.
 func features(name string) kerneltest.Kernel {
-	return kerneltest.Kernel{File: "../../core/frontend/testdata/features.py", Name: name, Target: target}
+	return kerneltest.Kernel{File: "../../core/frontend/testdata/features.py", Name: name, Target: target, Options: options}
 }
 
 // each makes the values f(0), f(1), … f(n-1).

@@ -11,11 +11,14 @@ import (
 
 // kernels are those of the reference benchmark.
 func kernels(name string) kerneltest.Kernel {
-	return kerneltest.Kernel{File: "../../core/frontend/testdata/kernels.py", Name: name, Target: target}
+	return kerneltest.Kernel{File: "../../core/frontend/testdata/kernels.py", Name: name, Target: target, Options: options}
 }
 
 // target is the device that the tests compile for; TestTargets changes it.
 var target string
+
+// options are those of all reference kernels, beside what tests set.
+var options kerneltest.Options
 
 // TestTargets runs tests that differ by what a device can do on the others.
 func TestTargets(t *testing.T) {

@@ -114,9 +114,25 @@ func (e *editor) again(v *value, t typ, o op, args ...*value) *value {
 	return r
 }
 
+// accesses reports whether assembly is of plain accesses to memory: what others may
+// add to an address differs.
+func (s *assembly) accesses() bool {
+	plain := false
+	for _, t := range s.text {
+		plain = plain || strings.Contains(t, "ld.") || strings.Contains(t, "st.") || strings.Contains(t, "cp.async.c")
+		if strings.Contains(t, "mbarrier") || strings.Contains(t, "bulk") || strings.Contains(t, "tensormap") || strings.Contains(t, "matrix") {
+			return false
+		}
+	}
+	return plain
+}
+
 // isAddress reports whether assembly has operand n as an address with an offset
 // alone: [ $n + 16 ].
 func (s *assembly) isAddress(n int) bool {
+	if !s.accesses() {
+		return false
+	}
 	found := false
 	for i, r := range s.refs {
 		if r != n {

@@ -100,7 +100,7 @@ func shareValues(f *fn) {
 // namesAll reports whether an instruction with several results names a register for
 // each, even for those that nobody reads.
 func (v *value) namesAll() bool {
-	return v.op != opSplit && v.op != opCall && v.text != "elect.sync"
+	return v.op != opSplit && v.op != opCall
 }
 
 // sweep drops what nobody uses.

@@ -63,13 +63,18 @@ func (c *conv) memory(inst ir.Instruction) bool {
 			align = min(16, n)
 		}
 		c.fn.local = (c.fn.local + align - 1) / align * align
-		v := c.newValue(opFrame, tB64, r64)
-		v.imm = int64(c.fn.local)
-		c.set(inst, c.put(v))
+		c.set(inst, c.add(c.frame(true), c.constant(r64, int64(c.fn.local))))
 		c.fn.local += n
 		c.fn.align = max(c.fn.align, align)
 	}
 	return true
+}
+
+// frame is the address of local memory: in it, or among all memories.
+func (c *conv) frame(generic bool) *value {
+	v := c.newValue(opFrame, tB64, r64)
+	v.imm = truth(generic)
+	return c.put(v)
 }
 
 // pieces cuts an access to memory: the registers that hold the type are those of
@@ -134,7 +139,7 @@ func (c *conv) load(i *ir.InstLoad) {
 	space := i.Src.Type().(*llir.Ptr).AddrSpace
 	base, off := splitAddress(c.get1(i.Src))
 	if base.op == opFrame {
-		space = spaceLocal
+		base, space = c.frame(false), spaceLocal
 	}
 	l := c.mod.layout(i.ElemType)
 	parts := make([]*value, len(l))
@@ -191,7 +196,7 @@ func (c *conv) store(i *ir.InstStore) {
 	space := i.Dst.Type().(*llir.Ptr).AddrSpace
 	base, off := splitAddress(c.get1(i.Dst))
 	if base.op == opFrame {
-		space = spaceLocal
+		base, space = c.frame(false), spaceLocal
 	}
 	parts := c.get(i.Src)
 	one := func(at int64, bits int, words ...*value) {

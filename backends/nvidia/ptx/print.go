@@ -248,12 +248,7 @@ func (p *printer) hex(prefix string, bits uint64, digits int) {
 // address writes [base+offset].
 func (p *printer) address(base *value, off int64) {
 	p.str("[")
-	if base.op == opFrame {
-		p.str("%SPL")
-		off += base.imm
-	} else {
-		p.operand(base, tNone)
-	}
+	p.operand(base, tNone)
 	if off != 0 {
 		p.str("+")
 		p.num(off)
@@ -353,8 +348,7 @@ func (p *printer) operands(v *value) {
 		return
 	case opFrame:
 		p.reg(v)
-		p.str(", %SP, ")
-		p.num(v.imm)
+		p.str([...]string{", %SPL, 0", ", %SP, 0"}[v.imm])
 		return
 	case opPack:
 		p.reg(v)
