@@ -72,8 +72,9 @@ type order struct {
 	from, to      Pipe
 	after, before int
 	carried       bool
-	// inside orders are between items of one class: their flags are where the items are.
-	// Others are set after the guard of an item, and waited for before it.
+	// inside orders are between items of one class: their flags are in the guards alone.
+	// Others are in the block that runs in place of a guard, too; or if there is none, set
+	// after the guard and waited for before it.
 	inside bool
 	event  int // -1: a barrier in place of a flag
 }
@@ -351,7 +352,7 @@ func (f *flags) emit(b *ir.Block, s *schedule) {
 		if first := f.first[at]; first != nil {
 			at = first
 		}
-		if it.guard != nil && !o.inside {
+		if it.guard != nil && !o.inside && otherwise(it.guard) == nil {
 			at = it.guard
 		}
 		f.At(at)
@@ -368,11 +369,29 @@ func (f *flags) emit(b *ir.Block, s *schedule) {
 			if last := f.last[at]; last != nil {
 				at = last
 			}
-			if it.guard != nil && !o.inside {
+			if it.guard != nil && !o.inside && otherwise(it.guard) == nil {
 				at = it.guard
 			}
 			f.After(at)
 			flag(SetFlag, o)
+		}
+	}
+	// What is set or taken by an item with a guard is so without the item, too.
+	for j := range s.items {
+		guard := s.items[j].guard
+		if guard == nil || otherwise(guard) == nil {
+			continue
+		}
+		f.At(otherwise(guard).Terminator())
+		for _, o := range s.orders {
+			if o.before == j && !o.inside && o.event >= 0 {
+				flag(WaitFlag, o)
+			}
+		}
+		for _, o := range s.orders {
+			if o.after == j && !o.inside && o.event >= 0 {
+				flag(SetFlag, o)
+			}
 		}
 	}
 	parent := b.Parent()
@@ -393,6 +412,9 @@ func (f *flags) emit(b *ir.Block, s *schedule) {
 		}
 	}
 }
+
+// otherwise is the block that runs in place of a guard's, if it has one.
+func otherwise(guard *ir.Operation) *ir.Block { return scf.AsIf(guard).ElseRegion().First() }
 
 // atEnd adds barriers to the end of a loop for the flags that could be set again before
 // they are taken.

@@ -27,24 +27,44 @@ var Multibuffer = &pass.Pass{
 		for _, f := range functions {
 			for loop := transferLoop(f); loop != nil; loop = transferLoop(f) {
 				loop.SetAttr(MultibufferAttr, f.Context().I64Attr(1))
-				m := ir.NewMapping()
-				tried := f.Clone(m)
-				f.Block().InsertBefore(tried, f)
-				doubled(m.Lookup(scf.InductionVar(loop)).Block().Parent())
-				fits, err := fitsIn(r, tried)
+				made, err := fitting(r, f, loop)
 				if err != nil {
 					return err
 				}
-				if fits {
+				if made != nil {
 					f.Erase()
-					f = tried
-				} else {
-					tried.Erase()
+					f = made
 				}
 			}
 		}
 		return nil
 	},
+}
+
+// fitting is a function with the buffers of a loop doubled, or where not all fit, those
+// that are copied from or to global memory; nil if they do not fit either.
+func fitting(r *pass.Run, f, loop *ir.Operation) (*ir.Operation, error) {
+	all := transferred(loop)
+	global := slices.DeleteFunc(slices.Clone(all), func(op *ir.Operation) bool { return !global(op) })
+	for _, buffers := range [][]*ir.Operation{all, global} {
+		m := ir.NewMapping()
+		made := f.Clone(m)
+		f.Block().InsertBefore(made, f)
+		in := make([]*ir.Operation, len(buffers))
+		for i, op := range buffers {
+			in[i] = m.Lookup(op.OneResult()).Def()
+		}
+		doubled(m.Lookup(scf.InductionVar(loop)).Block().Parent(), in)
+		fits, err := fitsIn(r, made)
+		if fits || err != nil {
+			return made, err
+		}
+		made.Erase()
+		if len(global) == len(all) {
+			break
+		}
+	}
+	return nil, nil
 }
 
 // fitsIn reports whether the buffers of a function fit in the memories.
@@ -66,7 +86,8 @@ func fitsIn(r *pass.Run, f *ir.Operation) (bool, error) {
 const MultibufferAttr = "npuir.multibuffer"
 
 // GuardAttr is the attribute of a conditional of a loop that runs in all iterations but
-// the last ones. Its number is that of the condition.
+// the last ones. Its number is that of the condition. Where it does not run, its other block
+// accesses nothing.
 const GuardAttr = "npuir.guard"
 
 // transferLoop is the first of the innermost loops whose bodies copy between buffers of
@@ -109,21 +130,24 @@ func transferred(loop *ir.Operation) []*ir.Operation {
 		if !op.Is(linalg.Alloc) {
 			continue
 		}
-		v := op.OneResult()
-		space, _ := SpaceOf(op.Context(), v.Type())
-		global := slices.ContainsFunc(accesses(v), func(user *ir.Operation) bool {
-			p := PipeOf(user)
-			return p == PipeMTE2 || p == PipeMTE3
-		})
-		if global || space == L0A || space == L0B {
+		space, _ := SpaceOf(op.Context(), op.OneResult().Type())
+		if global(op) || space == L0A || space == L0B {
 			out = append(out, op)
 		}
-		copies = copies || global
+		copies = copies || global(op)
 	}
 	if !copies {
 		return nil
 	}
 	return out
+}
+
+// global reports whether a buffer is copied from or to global memory.
+func global(buffer *ir.Operation) bool {
+	return slices.ContainsFunc(accesses(buffer.OneResult()), func(user *ir.Operation) bool {
+		p := PipeOf(user)
+		return p == PipeMTE2 || p == PipeMTE3
+	})
 }
 
 // The numbers of guards: the second half of a doubled iteration, and what is done early for
@@ -134,15 +158,14 @@ const (
 )
 
 // doubled makes a loop anew that does two iterations in one, the second where there is one,
-// each with its own buffers. What can be done early is: the buffers of an iteration are
+// each with its own buffers of a list. What can be done early is: the buffers of an iteration are
 // filled before the one before it computes.
-func doubled(loop *ir.Operation) {
+func doubled(loop *ir.Operation, buffers []*ir.Operation) {
 	b := ir.NewBuilder(loop.Context())
 	b.At(loop)
 	step := scf.Step(loop)
 	twice := arith.Binary(b, arith.AddI, step, step)
 	halves := make(map[*ir.Operation][2]*ir.Value)
-	buffers := transferred(loop)
 	for _, op := range buffers {
 		t := op.OneResult().Type()
 		halves[op] = [2]*ir.Value{b.Op(linalg.Alloc, nil, t).OneResult(), b.Op(linalg.Alloc, nil, t).OneResult()}
@@ -150,7 +173,7 @@ func doubled(loop *ir.Operation) {
 	early := newAhead(loop, buffers)
 	// guarded runs f in a conditional that holds where an iteration is one of the loop.
 	guarded := func(induction *ir.Value, guard int64, f func()) {
-		is := scf.NewIf(b, arith.Compare(b, arith.CmpI, arith.SLT, induction, scf.UpperBound(loop)), false)
+		is := scf.NewIf(b, arith.Compare(b, arith.CmpI, arith.SLT, induction, scf.UpperBound(loop)), guard > 0)
 		if guard > 0 {
 			is.SetAttr(GuardAttr, loop.Context().I64Attr(guard))
 		}
@@ -158,6 +181,10 @@ func doubled(loop *ir.Operation) {
 		b.SetToEnd(scf.AsIf(is).ThenRegion().First())
 		f()
 		scf.NewYield(b)
+		if guard > 0 {
+			b.SetToEnd(scf.AsIf(is).ElseRegion().First())
+			scf.NewYield(b)
+		}
 		b.Restore(at)
 	}
 	if early != nil {
@@ -209,15 +236,13 @@ func doubled(loop *ir.Operation) {
 		})
 	}
 	more := arith.Compare(b, arith.CmpI, arith.SLT, next, scf.UpperBound(made))
-	second := scf.NewIf(b, more, len(first) > 0, types(first)...)
+	second := scf.NewIf(b, more, true, types(first)...)
 	second.SetAttr(GuardAttr, loop.Context().I64Attr(guardSecond))
 	v := scf.AsIf(second)
 	b.SetToEnd(v.ThenRegion().First())
 	scf.NewYield(b, body(1, append([]*ir.Value{next}, first...))...)
-	if len(first) > 0 {
-		b.SetToEnd(v.ElseRegion().First())
-		scf.NewYield(b, first...)
-	}
+	b.SetToEnd(v.ElseRegion().First())
+	scf.NewYield(b, first...)
 	b.SetToEnd(made.Body())
 	scf.NewYield(b, second.Results()...)
 	loop.ReplaceAllUsesWith(made.Results()...)
