@@ -21,7 +21,7 @@ var InsertFlags = &pass.Pass{
 				for b := range linalg.AsFunc(op).Body().Blocks() {
 					f := &flags{
 						Builder: ir.NewBuilder(op.Context()), first: make(map[*ir.Operation]*ir.Operation), last: make(map[*ir.Operation]*ir.Operation),
-						carried: make(map[*ir.Operation][]order),
+						carried: make(map[*ir.Operation][]order), around: make(map[*ir.Operation]*ir.Operation),
 					}
 					f.block(b, once, allEvents())
 				}
@@ -59,6 +59,8 @@ type item struct {
 	// begun are the pairs of pipes of which the second knows, after a loop, that the first
 	// has begun it: of orders that the loop carries.
 	begun [pipes][pipes]bool
+	// joined is a loop whose runs are one, as far as flags go.
+	joined bool
 }
 
 func (it *item) uses(p Pipe) bool {
@@ -96,6 +98,9 @@ type flags struct {
 	first, last map[*ir.Operation]*ir.Operation
 	// carried are the orders of a loop with flags that are set before it.
 	carried map[*ir.Operation][]order
+	// around is the outer loop that has the flags of orders that a loop in it carries: they
+	// are set once before it, as if all runs of the inner loop were one.
+	around map[*ir.Operation]*ir.Operation
 }
 
 // schedule is the analysis of a block.
@@ -132,18 +137,24 @@ func (f *flags) block(b *ir.Block, how repetition, free events) (used events) {
 			s.items = append(s.items, item{op: op, accesses: as})
 		}
 	}
+	var reserved events
+	if inner := s.loop(how); inner != nil {
+		inner.joined = true
+		f.around[inner.op] = f.outermost(b.Parent())
+		reserved = f.regions(inner.op, free)
+		used = reserved
+	}
 	s.analyze(how)
 
 	n := len(s.items)
 	var last [pipes][pipes][Events]int // the item before which a wait takes the flag, 1 on
-	var reserved events
 	for k := range s.orders {
 		if o := &s.orders[k]; o.carried {
 			o.event = take(free[o.from][o.to]&^reserved[o.from][o.to], func(int) bool { return true })
 			if o.event >= 0 {
 				reserved[o.from][o.to] |= 1 << o.event
 				used[o.from][o.to] |= 1 << o.event
-				f.carried[b.Parent()] = append(f.carried[b.Parent()], *o)
+				f.carried[f.outermost(b.Parent())] = append(f.carried[f.outermost(b.Parent())], *o)
 			}
 		}
 	}
@@ -159,7 +170,10 @@ func (f *flags) block(b *ir.Block, how repetition, free events) (used events) {
 				}
 			}
 		}
-		inner := f.regions(s.items[i].op, within)
+		var inner events
+		if !s.items[i].joined {
+			inner = f.regions(s.items[i].op, within)
+		}
 		for _, o := range f.carried[s.items[i].op] {
 			s.items[i].begun[o.from][o.to] = true
 		}
@@ -191,6 +205,33 @@ func (f *flags) block(b *ir.Block, how repetition, free events) (used events) {
 		f.atEnd(b, s, n, used, last)
 	}
 	return used
+}
+
+// outermost is the loop around which the flags are that a loop carries.
+func (f *flags) outermost(loop *ir.Operation) *ir.Operation {
+	if outer := f.around[loop]; outer != nil {
+		return outer
+	}
+	return loop
+}
+
+// loop is the one loop among the items of a loop, if there is one: its runs are joined.
+// Its events are then its own throughout the outer loop.
+func (s *schedule) loop(how repetition) (found *item) {
+	if how == once {
+		return nil
+	}
+	for i := range s.items {
+		it := &s.items[i]
+		if !it.op.Is(scf.For) || it.guard != nil {
+			continue
+		}
+		if found != nil {
+			return nil
+		}
+		found = it
+	}
+	return found
 }
 
 // take is the first event of a set that a condition holds of, -1 if there is none.
@@ -328,6 +369,9 @@ func (s *schedule) missing(know *[pipes]clock, round, j int, how repetition) (o 
 		first, last = j, len(s.items)
 	}
 	for i := last - 1; i >= first; i-- {
+		if i == j && s.items[i].joined {
+			continue // its own flags order its runs
+		}
 		for _, a := range s.items[i].accesses {
 			for _, b := range s.items[j].accesses {
 				if a.pipe == b.pipe || i <= know[b.pipe][a.pipe] || !a.conflicts(b) || round == 1 && how == grid && a.base != nil {
@@ -394,7 +438,7 @@ func (f *flags) emit(b *ir.Block, s *schedule) {
 			}
 		}
 	}
-	parent := b.Parent()
+	parent := f.outermost(b.Parent())
 	for _, o := range s.orders {
 		if o.carried && o.event >= 0 {
 			f.At(parent)
@@ -434,7 +478,7 @@ func (f *flags) atEnd(b *ir.Block, s *schedule, n int, used events, last [pipes]
 		}
 	}
 	for i := range s.items {
-		if s.items[i].op.NumRegions() == 0 {
+		if s.items[i].op.NumRegions() == 0 || s.items[i].joined {
 			continue
 		}
 		for p := range pipes {
