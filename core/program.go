@@ -129,7 +129,7 @@ func frontendFacts(facts *sdk.Facts, target Target) *frontend.Facts {
 	f := &frontend.Facts{
 		Backend: target.Backend, Arch: target.Arch, WarpSize: target.WarpSize,
 		FP8: row.FP8Kinds, DeprecatedFP8Dot: row.DeprecatedFP8DotOperands,
-		AnyBlockSizes: facts.Has(sdk.CapAnyBlockSizes),
+		AnyBlockSizes: facts.Has(sdk.CapAnyBlockSizes), HalfMath: facts.Has(sdk.CapHalfMath),
 		DotPrecisions: row.DotInputPrecisions, DefaultDotPrecision: row.DefaultDotInputPrecision,
 	}
 	for _, m := range row.MinDotSizes {

@@ -62,6 +62,11 @@ func (f *Facts) Supports(t Target) SupportsTargetResponse {
 // without it they are powers of two, as in Triton.
 const CapAnyBlockSizes = "any_block_sizes"
 
+// CapHalfMath is the capability of a backend for whose targets functions such as tl.exp take
+// floats of 16 bits, too, and are computed in 32; in Triton they take no others than f32 and
+// f64.
+const CapHalfMath = "half_math"
+
 // Has reports whether the backend has a capability.
 func (f *Facts) Has(capability string) bool {
 	return slices.Contains(f.Capabilities, capability)

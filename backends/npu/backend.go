@@ -70,7 +70,7 @@ func describe() sdk.Facts {
 		Options:  optionSpecs,
 		Settings: settings,
 		// A tensor is a buffer and a loop, not a number of registers for each thread.
-		Capabilities: []string{sdk.CapAnyBlockSizes},
+		Capabilities: []string{sdk.CapAnyBlockSizes, sdk.CapHalfMath},
 		Specialization: sdk.Specialization{
 			IntDivisor: 16, PointerDivisor: 16, IntOneIsConstexpr: true,
 			Attributes: []sdk.ArgAttribute{{Key: "D", Name: "tt.divisibility", Value: 16}},

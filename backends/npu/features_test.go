@@ -414,3 +414,19 @@ func TestHF32(t *testing.T) {
 	}
 	near(t, "out", out.data, want, 1e-5)
 }
+
+// TestHalfMath calls functions of floats of 16 bits.
+func TestHalfMath(t *testing.T) {
+	r := newRand(t)
+	for _, typ := range [][2]string{{"fp16", "f16"}, {"bf16", "bf16"}} {
+		artifact := own(t, "half_math", "*"+typ[0]+", *"+typ[0]+", i32, B=23")
+		n := 24 + r.IntN(40)
+		x, out := random(t, r, typ[1], n), blank(typ[1], n)
+		run(t, "half_math", artifact, [3]int{(n + 22) / 23, 1, 1}, x, out, i32(n))
+		want := make([]float64, n)
+		for i, v := range x.data {
+			want[i] = 1/(1+math.Exp(-v)) + math.Sqrt(math.Abs(v))*math.Exp(v)
+		}
+		near(t, typ[0], out.data, want, map[string]float64{"fp16": 4e-3, "bf16": 3e-2}[typ[0]])
+	}
+}

@@ -48,3 +48,35 @@ func TestAnyBlockSizes(t *testing.T) {
 		t.Errorf("a block of too many elements: %v", err)
 	}
 }
+
+const halfMath = `import triton
+import triton.language as tl
+
+
+@triton.jit
+def f(x_ptr):
+    at = tl.arange(0, 16)
+    tl.store(x_ptr + at, tl.exp(tl.load(x_ptr + at)))
+`
+
+// TestHalfMath calls a function of a float of 16 bits, which the target says whether it takes.
+func TestHalfMath(t *testing.T) {
+	f, err := Parse("k.py", "k.py", []byte(halfMath))
+	if err != nil {
+		t.Fatal(explain(err))
+	}
+	half := facts()
+	half.HalfMath = true
+	for _, typ := range []string{"*fp16", "*bf16"} {
+		if _, err := build(t, f, "f", typ, &setup{Facts: facts()}); err == nil || !strings.Contains(explain(err), "Expected dtype ['fp32', 'fp64'] but got") {
+			t.Errorf("%s: a target that says nothing: %v", typ, err)
+		}
+		m, err := build(t, f, "f", typ, &setup{Facts: half})
+		if err != nil {
+			t.Fatal(explain(err))
+		}
+		if err := ir.Verify(m); err != nil {
+			t.Error(err)
+		}
+	}
+}

@@ -298,3 +298,10 @@ def more_functions(x_ptr, y_ptr, n_ptr, out_ptr, whole_ptr, B: tl.constexpr):
     tl.store(o + 6 * B, libdevice.cyl_bessel_i0(x * 9.0))
     tl.store(o + 7 * B, tl.math.tanh(x))
     tl.store(whole_ptr + i, libdevice.ilogb(libdevice.ldexp(x, n)))
+
+
+@triton.jit
+def half_math(x_ptr, out_ptr, n, B: tl.constexpr):
+    i = tl.program_id(0) * B + tl.arange(0, B)
+    x = tl.load(x_ptr + i, mask=i < n)
+    tl.store(out_ptr + i, tl.sigmoid(x) + tl.sqrt(tl.abs(x)) * tl.exp(x), mask=i < n)

@@ -18,6 +18,8 @@ type Facts struct {
 	DefaultDotPrecision string
 	// AnyBlockSizes says that sizes of blocks need not be powers of two.
 	AnyBlockSizes bool
+	// HalfMath says that functions such as tl.exp take floats of 16 bits.
+	HalfMath bool
 	// Properties are those that every device of the target has.
 	Properties []Property
 	// Modules are sources in the Triton language that the backend brings.

@@ -103,6 +103,10 @@ func exportName(d *DType) string {
 
 func floatFn(name string, def *ir.OpDef) *Builtin {
 	return &Builtin{Name: name, Params: "x", Member: true, Fn: func(e *Emitter, a *Args) any {
+		if t := a.tensor(0); e.Facts.HalfMath && (dtypeOf(t.T) == Float16 || dtypeOf(t.T) == BF16) {
+			x := e.Cast(t, Float32)
+			return e.Cast(e.tensor(math.Unary(e.B, def, x.V), x.T), dtypeOf(t.T))
+		}
 		x := a.ofType(0, errMathDtype, Float32, Float64)
 		return e.tensor(math.Unary(e.B, def, x.V), x.T)
 	}}

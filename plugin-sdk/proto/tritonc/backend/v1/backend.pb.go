@@ -422,7 +422,8 @@ type Facts struct {
 	DialectsHash   string                 `protobuf:"bytes,9,opt,name=dialects_hash,json=dialectsHash,proto3" json:"dialects_hash,omitempty"` // changes whenever LoadDialects would answer another text
 	// capabilities: "run_passes", the backend serves RunPasses; "devices", the
 	// program serves tritonc.device.v1.Devices, too; "any_block_sizes", tensors
-	// need not have powers of two for sizes.
+	// need not have powers of two for sizes; "half_math", functions such as tl.exp
+	// take floats of 16 bits.
 	Capabilities  []string `protobuf:"bytes,10,rep,name=capabilities,proto3" json:"capabilities,omitempty"`
 	BinaryEnding  string   `protobuf:"bytes,11,opt,name=binary_ending,json=binaryEnding,proto3" json:"binary_ending,omitempty"` // file ending of the final artifact: "cubin"
 	unknownFields protoimpl.UnknownFields
