@@ -22,7 +22,8 @@ drivers, with the target to compile for.
 A driver is a program named tritonc-device-NAME in a folder of
 ` + backendPathVar + `, beside tritonc itself, or in the user's own folder
 (~/.local/share/tritonc/backends), or a backend there that serves devices, too. Of one that cannot be used the reason is shown. With
---json there is an object a line: a device, or a driver with an error.`
+--json there is an object a line: a device, or a driver with an error. Simulated devices
+that differ in their names alone have one line without it.`
 
 func devicesCommand(env *environment) *cobra.Command {
 	verbose := 0
@@ -101,13 +102,17 @@ func listDevices(ctx context.Context, host *remote.Host) (rows []deviceRow) {
 func devicesTable(w io.Writer, rows []deviceRow) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "--device\t--target\tname\tmultiprocessors\tmemory\tshared\tdriver")
-	for i := range rows {
+	for i := 0; i < len(rows); i++ {
 		if r := &rows[i]; r.Error == "" {
-			in := r.Driver
+			in, name := r.Driver, r.Name
 			if in == "" {
 				in = "in this process"
 			}
-			fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.Device, r.Target, r.Name,
+			if n := alike(rows[i:]); n > 1 {
+				name += fmt.Sprintf(", and %d like it", n-1)
+				i += n - 1
+			}
+			fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.Device, r.Target, name,
 				known(int64(r.Multiprocessors), fmt.Sprint(r.Multiprocessors)), known(r.Memory, fmt.Sprintf("%.1f GiB", float64(r.Memory)/(1<<30))),
 				known(r.Shared, fmt.Sprintf("%d KiB", r.Shared>>10)), in)
 		}
@@ -121,6 +126,21 @@ func devicesTable(w io.Writer, rows []deviceRow) error {
 		}
 	}
 	return nil
+}
+
+// alike is how many of the first rows are simulated devices of one backend that differ in
+// their names alone. --json lists them all.
+func alike(rows []deviceRow) int {
+	kind := func(r deviceRow) deviceRow {
+		r.Target, _, _ = strings.Cut(r.Target, ":")
+		r.Name = ""
+		return r
+	}
+	n := 1
+	for n < len(rows) && rows[0].Device == simulatedName && rows[n].Device == simulatedName && kind(rows[n]) == kind(rows[0]) {
+		n++
+	}
+	return n
 }
 
 // known is text, or a dash where the driver does not tell n.
