@@ -80,6 +80,9 @@ type TooLarge struct{}
 // SetMeter has what is built and printed counted, and stopped, by meter.
 func (m *Module) SetMeter(meter *work.Meter) { m.meter = meter }
 
+// Meter is what counts, and stops, the work on the module.
+func (m *Module) Meter() *work.Meter { return m.meter }
+
 // NewModule returns an empty module for a target triple and data layout.
 func NewModule(name, triple, dataLayout string) *Module {
 	return &Module{

@@ -366,6 +366,7 @@ func (c *conv) setLoc(md ir.Metadata) {
 }
 
 func (c *conv) inst(inst ir.Instruction) {
+	c.mod.meter.Visit()
 	if c.arithmetic(inst) || c.conversion(inst) || c.memory(inst) {
 		return
 	}

@@ -19,6 +19,7 @@ func edit(f *fn, rewrite func(e *editor, v *value) *value) {
 		e.b, e.out = b, make([]*value, 0, len(b.insts))
 		for _, v := range b.insts {
 			e.loc = v
+			f.mod.meter.Visit()
 			if r := rewrite(e, v); r != nil && r != v {
 				by[v] = r
 				continue

@@ -201,21 +201,13 @@ func (l *loop) collect(p *block) {
 	for len(work) > 0 {
 		b := work[len(work)-1]
 		work = work[:len(work)-1]
-		if b == l.head || l.has(b) {
+		if b == l.head || b.last == l {
 			continue
 		}
+		b.last = l
 		l.add(b)
 		work = append(work, b.preds...)
 	}
-}
-
-func (l *loop) has(b *block) bool {
-	for _, x := range l.blocks {
-		if x == b {
-			return true
-		}
-	}
-	return false
 }
 
 // preheader is the only block outside of a loop that leads into it, and has no other

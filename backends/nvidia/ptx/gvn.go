@@ -61,6 +61,7 @@ func shareValues(f *fn) {
 		var added []gvnKey
 		kept := b.insts[:0]
 		for _, v := range b.insts {
+			f.mod.meter.Visit()
 			for i := range v.args {
 				resolve(&v.args[i])
 			}

@@ -151,6 +151,7 @@ type block struct {
 	order int // in reverse postorder
 	depth int // in the dominator tree
 	loop  *loop
+	last  *loop // that the block was added to
 }
 
 // terminator ends a block: a branch by cond where there are two targets, a

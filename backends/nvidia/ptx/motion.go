@@ -1,6 +1,9 @@
 package ptx
 
-import "sort"
+import (
+	"slices"
+	"sort"
+)
 
 // hoistInvariants moves what does not change in a loop before it. Loops that LLVM IR
 // excludes keep their code: what leaves them would take registers from what they
@@ -108,7 +111,8 @@ func sinkValues(f *fn) {
 	}
 	blocks := append([]*block(nil), f.blocks...)
 	sort.SliceStable(blocks, func(i, j int) bool { return blocks[i].order > blocks[j].order })
-	for _, b := range blocks { // what uses a value comes before it
+	sunk := make(map[*block][]*value) // the first ones last
+	for _, b := range blocks {        // what uses a value comes before it
 		var kept []*value
 		for i := len(b.insts) - 1; i >= 0; i-- {
 			v := b.insts[i]
@@ -129,11 +133,13 @@ func sinkValues(f *fn) {
 				continue
 			}
 			v.block = to
-			to.insts = append([]*value{v}, to.insts...)
+			sunk[to] = append(sunk[to], v)
 		}
-		for i, j := 0, len(kept)-1; i < j; i, j = i+1, j-1 {
-			kept[i], kept[j] = kept[j], kept[i]
-		}
+		slices.Reverse(kept)
 		b.insts = kept
+	}
+	for b, front := range sunk {
+		slices.Reverse(front)
+		b.insts = append(front, b.insts...)
 	}
 }

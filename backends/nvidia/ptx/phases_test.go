@@ -190,7 +190,7 @@ func converted(t *testing.T, build func(b *llir.Builder, x, p llir.Value)) *fn {
 	build(b, f.Param(0), f.Param(1))
 	m.Sweep()
 	m.Number()
-	mod := &module{opts: &Options{CC: 80, SM: "sm_80", Version: 84, Fusion: true}, layouts: map[llir.Type][]class{}}
+	mod := &module{meter: m.Meter(), opts: &Options{CC: 80, SM: "sm_80", Version: 84, Fusion: true}, layouts: map[llir.Type][]class{}}
 	return mod.convert(f.IR)
 }
 

@@ -423,52 +423,68 @@ func (r *registers) sequence(b *block, moves []move) {
 			constants = append(constants, m)
 		}
 	}
-	emit := func(to int32, from *value) *value {
+	emit := func(to int32, from *value) {
 		c := r.f.newValue(opCopy, bitsOf(r.values[to].class), r.values[to].class, from)
 		c.reg, c.loc = to, b.term.loc
 		b.append(c)
-		return c
 	}
-	for len(pending) > 0 {
-		done := false
-		for k, m := range pending {
-			read := false
-			for j, o := range pending {
-				if j != k && r.find(o.from.reg) == m.to {
-					read = true
-				}
-			}
-			if read {
+	// Readers of a register are the moves that have yet to read it.
+	readers, writes := make(map[int32]int), make(map[int32]move)
+	for _, m := range pending {
+		readers[r.find(m.from.reg)]++
+		writes[m.to] = m
+	}
+	var ready []int32
+	for _, m := range pending {
+		if readers[m.to] == 0 {
+			ready = append(ready, m.to)
+		}
+	}
+	saved := make(map[int32]*value)
+	finish := func() {
+		for len(ready) > 0 {
+			to := ready[len(ready)-1]
+			ready = ready[:len(ready)-1]
+			m := writes[to]
+			delete(writes, to)
+			from := r.find(m.from.reg)
+			if tmp, ok := saved[from]; ok {
+				emit(to, tmp)
 				continue
 			}
-			emit(m.to, m.from)
-			pending = append(pending[:k], pending[k+1:]...)
-			done = true
-			break
-		}
-		if done {
-			continue
-		}
-		// All are read: save one.
-		m := pending[0]
-		n := int32(len(r.values))
-		tmp := r.f.newValue(opCopy, bitsOf(m.from.class), m.from.class)
-		tmp.reg = n
-		r.values = append(r.values, tmp)
-		r.parent = append(r.parent, n)
-		r.members = append(r.members, []int32{n})
-		saved := r.values[m.to]
-		tmp.args, tmp.loc = []*value{saved}, b.term.loc
-		b.append(tmp)
-		for j := range pending {
-			if r.find(pending[j].from.reg) == m.to {
-				pending[j].from = tmp
+			emit(to, m.from)
+			if readers[from]--; readers[from] == 0 {
+				if _, waits := writes[from]; waits {
+					ready = append(ready, from)
+				}
 			}
 		}
+	}
+	finish()
+	for _, m := range pending { // circles are left: save what the first one writes
+		if _, left := writes[m.to]; !left {
+			continue
+		}
+		saved[m.to] = r.save(b, m.to)
+		ready = append(ready, m.to)
+		finish()
 	}
 	for _, m := range constants {
 		emit(m.to, m.from)
 	}
+}
+
+// save copies a register to a new one at the end of a block.
+func (r *registers) save(b *block, reg int32) *value {
+	n := int32(len(r.values))
+	v := r.values[reg]
+	tmp := r.f.newValue(opCopy, bitsOf(v.class), v.class, v)
+	tmp.reg, tmp.loc = n, b.term.loc
+	r.values = append(r.values, tmp)
+	r.parent = append(r.parent, n)
+	r.members = append(r.members, []int32{n})
+	b.append(tmp)
+	return tmp
 }
 
 // assign numbers the registers in the order of the text, and drops copies of a

@@ -8,6 +8,7 @@ import (
 	"github.com/llir/llvm/ir"
 
 	"github.com/tritonc/tritonc/core/llir"
+	"github.com/tritonc/tritonc/core/work"
 )
 
 // Options are what PTX depends on beside the module.
@@ -24,6 +25,7 @@ type Options struct {
 // module is what the functions of one translation share.
 type module struct {
 	opts    *Options
+	meter   *work.Meter
 	layouts map[llir.Type][]class // of types, which are not changed
 }
 
@@ -47,7 +49,7 @@ func Translate(ll *llir.Module, opts Options) (text []byte, err error) {
 			err = &Unsupported{string(u)}
 		}
 	}()
-	m := &module{opts: &opts, layouts: make(map[llir.Type][]class)}
+	m := &module{opts: &opts, meter: ll.Meter(), layouts: make(map[llir.Type][]class)}
 	var fns []*fn
 	var defs []*ir.Func
 	for _, f := range ll.IR.Funcs {
