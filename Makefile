@@ -93,7 +93,8 @@ numeric: toolchain ## the tests of the lowering, on what our passes make of its 
 	TRITONC_TTGIR_DIR=$$dir $(GO) test -count=1 -skip '^TestSharedTraffic$$' ./backends/nvidia/gpu
 
 .PHONY: test-all
-test-all: toolchain numeric ## all of the numeric suite, of which make test runs a sample
+test-all: toolchain numeric ## all of the numeric suite, of which make test runs a sample, and all kernels on chips of AMD's
+	for chip in gfx942 gfx1100; do TRITONC_TARGET=hip:$$chip $(GO) test -timeout 2h ./test/kernels || exit 1; done
 	cd test/numeric && TRITONC_ALL=1 $(GO) test -timeout 6h
 
 .PHONY: check
