@@ -250,7 +250,9 @@ func (c *conv) math(name string, t typ, x []*value) *value {
 		if t == tF64 {
 			return c.extreme(name, t, x)
 		}
-		return c.named(name[:3]+".NaN."+t.String(), cl, x...)
+		v := c.named(name[:3]+".NaN."+t.String(), cl, x...)
+		v.typ = t
+		return v
 	case "fabs":
 		if half {
 			mask := int64(0x7FFF)

@@ -6,6 +6,8 @@ type loop struct {
 	blocks []*block
 	outer  *loop
 	depth  int
+	// hasInner: there are loops in it.
+	hasInner bool
 }
 
 // in reports whether b belongs to l.
@@ -174,6 +176,9 @@ func (f *fn) findLoops(byOrder []*block) {
 		if l := b.loop; l != nil && l.depth == 0 {
 			for x := l; x != nil; x = x.outer {
 				l.depth++
+			}
+			if l.outer != nil {
+				l.outer.hasInner = true
 			}
 		}
 	}

@@ -151,7 +151,11 @@ func (p *printer) body(f *fn) {
 	for i, b := range f.blocks {
 		if targets[b.id] {
 			p.label(b)
-			p.str(":\n")
+			p.str(":")
+			if l := b.loop; l != nil && l.head == b && !l.hasInner {
+				p.str(" // Inner Loop Header: Depth=", itoa(l.depth))
+			}
+			p.str("\n")
 		}
 		for _, v := range b.insts {
 			p.inst(v)
@@ -427,7 +431,7 @@ func (p *printer) named(v *value) {
 			p.str(", ")
 		}
 	}
-	p.list(v.args, tNone)
+	p.list(v.args, v.typ)
 	if s, ok := v.aux.(string); ok {
 		p.str(", ", s)
 	}

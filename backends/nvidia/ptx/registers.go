@@ -549,7 +549,7 @@ func immediate(v *value, i int) bool {
 		return false
 	case opInst:
 		if v.flags&pure != 0 {
-			return false
+			return i > 0 && v.typ != tNone // those whose constants are written by their type
 		}
 		return v.class == none || i > 0 && !strings.HasPrefix(v.text, "redux.")
 	case opAdd, opMul, opMin, opMax, opAnd, opOr, opXor, opSetp, opMulWide, opMulHi, opMad, opMadWide, opFma:
