@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"io"
 	"os"
 	"path/filepath"
@@ -28,9 +29,9 @@ func newHost(env *environment, verbose int, pick *pickFlags, file string) (*plug
 
 // compileHost is newHost for a compile, which a server has do with one that other
 // commands use, too. Calling done gives it back.
-func compileHost(env *environment, verbose int, pick *pickFlags, file string) (host *plugin.Host, done func(), err error) {
+func compileHost(ctx context.Context, env *environment, verbose int, pick *pickFlags, file string) (host *plugin.Host, done func(), err error) {
 	if env.hosts != nil {
-		return env.hosts.borrow(env, verbose, pick, file)
+		return env.hosts.borrow(ctx, env, verbose, pick, file)
 	}
 	if host, err = newHost(env, verbose, pick, file); err != nil {
 		return nil, nil, err

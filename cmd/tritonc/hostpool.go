@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"io"
 	"slices"
 	"sync"
@@ -15,6 +16,7 @@ const maxHosts = 8
 
 // hostPool keeps hosts, and their backends, from one command for the next.
 type hostPool struct {
+	making sync.Mutex // held while a host is looked for and made, so that there is one of a kind
 	mu     sync.Mutex
 	hosts  []*pooledHost // that were used last, last
 	closed sync.WaitGroup
@@ -31,21 +33,39 @@ type pooledHost struct {
 
 // borrow returns a host that runs the programs that one would run which were made for
 // this command now, in the same way, and what gives it back.
-func (p *hostPool) borrow(env *environment, verbose int, pick *pickFlags, file string) (*plugin.Host, func(), error) {
+func (p *hostPool) borrow(ctx context.Context, env *environment, verbose int, pick *pickFlags, file string) (*plugin.Host, func(), error) {
 	logs := &fanout{}
 	opts, err := lockedOptions(env, verbose, pick, file)
 	if err != nil {
 		return nil, nil, err
 	}
 	opts.Logger, opts.Dir = loggerTo(logs, verbose), string(env.dir)
-	fresh := &pooledHost{Host: plugin.New(opts), env: env, logs: logs}
 	if verbose > 0 {
 		// What its backends log is for this command alone, to the last line.
 		logs.add(env.report.writer("log"))
-		return fresh.Host, func() { fresh.Close() }, nil
+		h := plugin.New(opts)
+		return h, func() { h.Close() }, nil
 	}
+	p.making.Lock()
+	defer p.making.Unlock()
+	fresh := &pooledHost{Host: plugin.New(opts), env: env, logs: logs}
 	fresh.options, fresh.programs = fresh.State()
+	h := p.take(fresh)
+	remove := h.logs.add(env.report.writer("log"))
+	if h == fresh {
+		// Which variables count all programs have to say, and what they say is kept in a
+		// file that is part of the state.
+		h.DescribeAll(ctx)
+		_, h.programs = h.State()
+	}
+	return h.Host, func() {
+		remove()
+		p.giveBack(h)
+	}, nil
+}
 
+// take is the host that there is for what fresh is for, or fresh.
+func (p *hostPool) take(fresh *pooledHost) *pooledHost {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	h := fresh
@@ -53,23 +73,26 @@ func (p *hostPool) borrow(env *environment, verbose int, pick *pickFlags, file s
 		h = p.hosts[i]
 		p.hosts = slices.Delete(p.hosts, i, i+1)
 		if h.programs != fresh.programs { // which have changed since
-			p.retire(h)
+			if h.users == 0 {
+				p.end(h)
+			}
 			h = fresh
 		}
 	}
 	p.hosts = append(p.hosts, h)
 	h.users++
-	remove := h.logs.add(env.report.writer("log"))
 	p.evict()
-	return h.Host, func() {
-		remove()
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		if h.users--; h.users == 0 && !slices.Contains(p.hosts, h) {
-			p.end(h)
-		}
-		p.evict()
-	}, nil
+	return h
+}
+
+// giveBack ends a host that is in the list no more once nobody uses it.
+func (p *hostPool) giveBack(h *pooledHost) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if h.users--; h.users == 0 && !slices.Contains(p.hosts, h) {
+		p.end(h)
+	}
+	p.evict()
 }
 
 // isLike reports whether other is for commands such as h's own.
@@ -97,13 +120,6 @@ func (p *hostPool) evict() {
 		} else {
 			i++
 		}
-	}
-}
-
-// retire ends a host that is not in the list any more once nobody uses it.
-func (p *hostPool) retire(h *pooledHost) {
-	if h.users == 0 {
-		p.end(h)
 	}
 }
 

@@ -37,7 +37,7 @@ func (j *job) stem(targets int) string {
 // compileAll compiles every variant of files for every target, and reports what there
 // is to say: file by file, as they are given. Where anything failed there are no jobs.
 func (f *compileFlags) compileAll(ctx context.Context, env *environment, req *request, targets []core.Target, files []string) ([]*job, error) {
-	host, done, err := compileHost(env, f.verbose, &f.pickFlags, files[0])
+	host, done, err := compileHost(ctx, env, f.verbose, &f.pickFlags, files[0])
 	if err != nil {
 		return nil, err
 	}
