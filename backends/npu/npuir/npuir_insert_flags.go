@@ -15,12 +15,14 @@ var InsertFlags = &pass.Pass{
 	Name:    "npuir-insert-flags",
 	Doc:     "have pipes wait for one another where they access the same bytes",
 	Example: insertFlagsExample,
+	Options: []pass.Option{{Name: Without, Default: -1, Doc: "number of an order whose flags are left out, to see that it is needed"}},
 	Run: func(r *pass.Run) error {
 		for op := range r.Module.Body().Ops() {
 			if op.Is(linalg.Func) {
 				for b := range linalg.AsFunc(op).Body().Blocks() {
 					f := &flags{
 						Builder: ir.NewBuilder(op.Context()), first: make(map[*ir.Operation]*ir.Operation), last: make(map[*ir.Operation]*ir.Operation),
+						without: r.Int(Without),
 						carried: make(map[*ir.Operation][]order), around: make(map[*ir.Operation]*ir.Operation),
 					}
 					f.block(b, once, allEvents())
@@ -30,6 +32,9 @@ var InsertFlags = &pass.Pass{
 		return nil
 	},
 }
+
+// Without is the option of npuir-insert-flags that leaves out an order, for tests.
+const Without = "without"
 
 const pipes = int(PipeFix) + 1
 
@@ -78,8 +83,13 @@ type order struct {
 	// Others are in the block that runs in place of a guard, too; or if there is none, set
 	// after the guard and waited for before it.
 	inside bool
-	event  int // -1: a barrier in place of a flag
+	event  int // or byBarrier, leftOut
 }
+
+const (
+	byBarrier = -1 // the core waits for the pipe
+	leftOut   = -2
+)
 
 // repetition is how often a block runs.
 type repetition int
@@ -101,6 +111,8 @@ type flags struct {
 	// around is the outer loop that has the flags of orders that a loop in it carries: they
 	// are set once before it, as if all runs of the inner loop were one.
 	around map[*ir.Operation]*ir.Operation
+	// flags counts the orders that have some, of which number without gets none.
+	flags, without int
 }
 
 // schedule is the analysis of a block.
@@ -198,6 +210,14 @@ func (f *flags) block(b *ir.Block, how repetition, free events) (used events) {
 				last[o.from][o.to][o.event] = o.before + 1
 				used[o.from][o.to] |= 1 << o.event
 			}
+		}
+	}
+	for k := range s.orders {
+		if o := &s.orders[k]; o.event >= 0 {
+			if f.flags == f.without {
+				o.event = leftOut
+			}
+			f.flags++
 		}
 	}
 	f.emit(b, s)
@@ -402,7 +422,7 @@ func (f *flags) emit(b *ir.Block, s *schedule) {
 		f.At(at)
 		if o.event >= 0 {
 			flag(WaitFlag, o)
-		} else {
+		} else if o.event == byBarrier {
 			f.barrier(o.from)
 		}
 	}
@@ -493,7 +513,7 @@ func (f *flags) atEnd(b *ir.Block, s *schedule, n int, used events, last [pipes]
 	}
 	f.At(b.Terminator())
 	for p, is := range late {
-		if is {
+		if is && Pipe(p) != PipeS { // which issues the instruction that sets a flag again when it has taken it
 			f.barrier(Pipe(p))
 		}
 	}
