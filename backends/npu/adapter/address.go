@@ -40,9 +40,7 @@ func analyze(f *ir.Operation) *analysis {
 	var carried []*ir.Value
 	ir.Walk(f, func(op *ir.Operation) ir.WalkResult {
 		if op.Is(scf.For) || op.Is(scf.If) || op.Is(scf.While) {
-			for _, v := range op.Results() {
-				carried = append(carried, v)
-			}
+			carried = append(carried, op.Results()...)
 			for _, r := range op.Regions() {
 				for b := range r.Blocks() {
 					carried = append(carried, b.Args()...)
