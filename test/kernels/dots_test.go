@@ -51,6 +51,11 @@ func TestDots(t *testing.T) {
 				if c.typ == "fp8e5" && kernel.CompiledFor() == "cuda:90" {
 					atol = 2e-2 // dots of warpgroups keep 13 bits below the greatest term
 				}
+				if c.out == "fp16" && onMLIR {
+					// Loops of MLIR add one product after another in f16. A sum is about 5 on its
+					// way, and 64 roundings to 2⁻⁸ at most leave 0.01 on average.
+					atol = 0.1
+				}
 				kerneltest.Near(t, "out", out, product(a, b, m, n, k), c.rtol, atol)
 			})
 		}
