@@ -444,7 +444,10 @@ func TestCrash(t *testing.T) {
 // Of a target with several final formats those stages run that lead to what is wanted.
 func TestPlanForked(t *testing.T) {
 	forked := []sdk.Stage{
-		{Name: "ttir", Ending: "ttir"}, {Name: "mid", Ending: "mid"}, {Name: "low", Ending: "low"}, {Name: "text", Ending: "text"},
+		{Name: "ttir", Ending: "ttir"},
+		{Name: "mid", Ending: "mid"},
+		{Name: "low", Ending: "low"},
+		{Name: "text", Ending: "text"},
 		{Name: "obj", Ending: "o", Binary: true, From: "mid"},
 	}
 	for _, tt := range []struct{ file, wanted, want string }{

@@ -135,7 +135,7 @@ func bessel(x float64) float64 {
 func TestDotScaled(t *testing.T) {
 	r := newRand(t)
 	const m, n, k = 16, 32, 64
-	fp4 := []float64{0, 0.5, 1, 1.5, 2, 3, 4, 6, -0.0, -0.5, -1, -1.5, -2, -3, -4, -6}
+	fp4 := []float64{0, 0.5, 1, 1.5, 2, 3, 4, 6, math.Copysign(0, -1), -0.5, -1, -1.5, -2, -3, -4, -6}
 	artifact := referenceIn(t, "features.py", "dot_scaled", "*u8, *u8, *bf16, *fp32, M=16, N=32, K=64")
 	a, s := integers(r, m*k/2, 256), integers(r, m*k/32, 9)
 	a.elem, s.elem = "i8", "i8"

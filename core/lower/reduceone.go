@@ -53,9 +53,9 @@ func (m *module) planOneTerm(op *ir.Operation, p *reducePlan) *oneTerm {
 		r := tt.AsMakeRange(at.Def())
 		t := &oneTerm{
 			axisInWarp: m.axisInWarp(p.src, p.axis), x: choice.TrueValue(), index: tt.AsSplat(index.Def()).Src(),
-			start: int64(r.Start()), size: p.src.shape[p.axis],
+			start: r.Start(), size: p.src.shape[p.axis],
 		}
-		if t.axisInWarp != nil && int64(r.End())-t.start == t.size {
+		if t.axisInWarp != nil && r.End()-t.start == t.size {
 			return t
 		}
 	}

@@ -150,9 +150,11 @@ func TestClusterMistakes(t *testing.T) {
 		"global memory":     {"2", nextWord + "st.global.u32 [%rd2], 5; ld.global.u32 %r11, [%rd3];\n", "of the cluster: no cluster barrier lies between", simt.FindConflict},
 		"both write":        {"2", own + "add.s32 %r10, %r2, 1; st.global.u32 [%rd3], %r10;\n", "of buffer p is also accessed by block 0 of the cluster", simt.FindConflict},
 		"halves":            {"2", own + "mul.wide.u32 %rd4, %r1, 2; add.s64 %rd3, %rd3, %rd4; cvt.u16.u32 %h1, %r2; st.global.u16 [%rd3], %h1;\n", "also accessed by block 0 of the cluster", simt.FindConflict},
-		"memory, used": {"2", own + "ld.global.u32 %r11, [%rd3];\n" +
-			"add.s32 %r11, %r11, 5; setp.ne.u32 %p2, %r1, 0; @%p2 ret; st.global.u32 [%rd2], %r11;\n",
-			"of buffer p, loaded at kernel.py:7, is written by block 0 of the cluster", simt.FindUndefined},
+		"memory, used": {
+			"2", own + "ld.global.u32 %r11, [%rd3];\n" +
+				"add.s32 %r11, %r11, 5; setp.ne.u32 %p2, %r1, 0; @%p2 ret; st.global.u32 [%rd2], %r11;\n",
+			"of buffer p, loaded at kernel.py:7, is written by block 0 of the cluster", simt.FindUndefined,
+		},
 		"memory, relaxed":  {"2", nextWord + "st.global.u32 [%rd2], 5; barrier.cluster.arrive.relaxed.aligned; barrier.cluster.wait.aligned; ld.global.u32 %r11, [%rd3];\n", "of the cluster: no cluster barrier lies between", simt.FindConflict},
 		"memory, between":  {"2", nextWord + "barrier.cluster.arrive.aligned; st.global.u32 [%rd2], 5; barrier.cluster.wait.aligned; ld.global.u32 %r11, [%rd3];\n", "of the cluster: no cluster barrier lies between", simt.FindConflict},
 		"memory, blocks":   {"2", nextWord + "st.global.u32 [%rd2], 5; bar.sync 0; ld.global.u32 %r11, [%rd3];\n", "of the cluster: no cluster barrier lies between", simt.FindConflict},

@@ -95,7 +95,7 @@ func TestLoadsBeforeBarriers(t *testing.T) {
 	for i := range want {
 		v := make([]int64, n)
 		for k := range v {
-			v[k] = int64(w.Int(k*n + i%n))
+			v[k] = w.Int(k*n + i%n)
 		}
 		for turn := range trips {
 			for k := range n {

@@ -1,3 +1,5 @@
+//lint:file-ignore ST1005 these messages are Triton's, word for word
+
 package amdg
 
 import (

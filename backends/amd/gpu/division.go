@@ -53,7 +53,7 @@ func fillsBits(v llir.Value, depth int) bool {
 		return !isConst && fillsBits(i.X, depth)
 	case *ir.InstPhi:
 		for _, in := range i.Incs {
-			if x, ok := in.X.(llir.Value); ok && fillsBits(x, depth) {
+			if fillsBits(in.X, depth) {
 				return true
 			}
 		}
@@ -70,7 +70,7 @@ func resultFillsBits(call *ir.InstCall, depth int) bool {
 	name := f.Name()
 	if strings.HasPrefix(name, "llvm.smin.") || strings.HasPrefix(name, "llvm.smax.") {
 		// LLVM knows the bounds of the least of one and the greatest of another.
-		x, y := call.Args[0].(llir.Value), call.Args[1].(llir.Value)
+		x, y := call.Args[0], call.Args[1]
 		return !isBound(x) && !isBound(y) && (fillsBits(x, depth) || fillsBits(y, depth))
 	}
 	return !strings.HasPrefix(name, "llvm.") || strings.HasPrefix(name, "llvm.amdgcn.raw.ptr.buffer.load") ||

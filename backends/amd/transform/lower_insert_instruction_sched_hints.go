@@ -39,6 +39,6 @@ var LowerInsertInstructionSchedHints = &pass.Pass{
 const iglpAttention = 2
 
 // newSchedBarrier makes a barrier that LLVM's scheduler moves nothing across.
-func newSchedBarrier(b *ir.Builder) *ir.Operation {
-	return b.Create(amdg.ROCDL().Op("rocdl.sched.barrier"), ir.State{Attrs: []ir.NamedAttr{{Name: "mask", Attr: b.Context().I32Attr(0)}}})
+func newSchedBarrier(b *ir.Builder) {
+	b.Create(amdg.ROCDL().Op("rocdl.sched.barrier"), ir.State{Attrs: []ir.NamedAttr{{Name: "mask", Attr: b.Context().I32Attr(0)}}})
 }

@@ -229,7 +229,7 @@ func (a *analysis) computed(op *ir.Operation) *form {
 			return unary()
 		}
 	case tt.MakeRange:
-		return &form{base: number(int64(tt.AsMakeRange(op).Start())), axes: []poly{number(1)}}
+		return &form{base: number(tt.AsMakeRange(op).Start()), axes: []poly{number(1)}}
 	case tt.ExpandDims:
 		if f := unary(); f != nil {
 			axis := int(tt.AsExpandDims(op).Axis())

@@ -25,7 +25,7 @@ func (c *converter) shape(op *ir.Operation) {
 		}
 		c.set(op, c.extract(x, at))
 	case tt.MakeRange:
-		start := int64(tt.AsMakeRange(op).Start())
+		start := tt.AsMakeRange(op).Start()
 		c.set(op, c.generic(nil, shape, elem, func([]*ir.Value) *ir.Value {
 			v := arith.Cast(c.Builder, arith.IndexCast, c.at(0), elem)
 			if start != 0 {

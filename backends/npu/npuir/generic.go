@@ -100,7 +100,7 @@ func (g *region) operation(op *ir.Operation) {
 			g.values[result] = from
 			return
 		}
-		g.values[result] = g.extract(op, from.view, v.Indices())
+		g.values[result] = g.extract(from.view, v.Indices())
 	case scf.If:
 		g.choose(op)
 	default:
@@ -126,7 +126,7 @@ func (g *region) iota(op *ir.Operation, t ir.Type) operand {
 	to := g.alloc(UB, g.shape, t)
 	g.Create(Iota, ir.State{
 		Operands: []*ir.Value{to.value},
-		Attrs:    []ir.NamedAttr{{Name: "dimension", Attr: g.Context().I64Attr(int64(linalg.AsIndex(op).Dim()))}},
+		Attrs:    []ir.NamedAttr{{Name: "dimension", Attr: g.Context().I64Attr(linalg.AsIndex(op).Dim())}},
 	})
 	return operand{view: to}
 }
@@ -156,7 +156,7 @@ func (g *region) gatherAt(source *ir.Value, index operand, target *view) {
 }
 
 // extract gathers elements of a tensor, in ub.
-func (g *region) extract(op *ir.Operation, from *view, indices []*ir.Value) operand {
+func (g *region) extract(from *view, indices []*ir.Value) operand {
 	n := int64(1)
 	for _, d := range from.shape {
 		n *= d

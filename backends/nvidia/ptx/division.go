@@ -42,9 +42,9 @@ func (e *editor) emit(o op, t typ, c class, args ...*value) *value {
 	return v
 }
 
-// shift shifts by a constant.
-func (e *editor) shift(o op, t typ, v *value, n int) *value {
-	return e.emit(o, t, v.class, v, e.constant(r32, int64(n)))
+// shift shifts right by a constant.
+func (e *editor) shift(t typ, v *value, n int) *value {
+	return e.emit(opShr, t, v.class, v, e.constant(r32, int64(n)))
 }
 
 // expandDivisions replaces divisions by constants, which ptxas takes for any others,
@@ -102,7 +102,7 @@ func (e *editor) quotient(t typ, x, y *value) *value {
 	}
 	d := unsigned(y)
 	if d&(d-1) == 0 {
-		return e.shift(opShr, t, x, bits.TrailingZeros64(d))
+		return e.shift(t, x, bits.TrailingZeros64(d))
 	}
 	if d>>(w-1) != 0 { // at most one
 		ge := e.emit(opSetp, t, pred, x, y)
@@ -112,10 +112,10 @@ func (e *editor) quotient(t typ, x, y *value) *value {
 	m, s, add := unsignedMagic(d, w)
 	hi := e.emit(opMulHi, t, x.class, x, e.constant(x.class, int64(m)))
 	if !add {
-		return e.shift(opShr, t, hi, s)
+		return e.shift(t, hi, s)
 	}
-	half := e.shift(opShr, t, e.emit(opSub, signedOf(x.class), x.class, x, hi), 1)
-	return e.shift(opShr, t, e.emit(opAdd, signedOf(x.class), x.class, half, hi), s-1)
+	half := e.shift(t, e.emit(opSub, signedOf(x.class), x.class, x, hi), 1)
+	return e.shift(t, e.emit(opAdd, signedOf(x.class), x.class, half, hi), s-1)
 }
 
 func (e *editor) signedQuotient(x *value, d int64) *value {
@@ -136,9 +136,9 @@ func (e *editor) signedQuotient(x *value, d int64) *value {
 			// Round towards zero: add what the shift would lose of a negative number.
 			lost := x
 			if k > 1 {
-				lost = e.shift(opShr, s, x, w-1)
+				lost = e.shift(s, x, w-1)
 			}
-			x = e.shift(opShr, s, e.emit(opAdd, s, x.class, x, e.shift(opShr, u, lost, w-k)), k)
+			x = e.shift(s, e.emit(opAdd, s, x.class, x, e.shift(u, lost, w-k)), k)
 		}
 		if q = x; neg {
 			q = e.emit(opNeg, s, x.class, x)
@@ -153,8 +153,8 @@ func (e *editor) signedQuotient(x *value, d int64) *value {
 	case d < 0 && m > 0:
 		q = e.emit(opSub, s, x.class, q, x)
 	}
-	sign := e.shift(opShr, u, q, w-1)
-	return e.emit(opAdd, s, x.class, e.shift(opShr, s, q, n), sign)
+	sign := e.shift(u, q, w-1)
+	return e.emit(opAdd, s, x.class, e.shift(s, q, n), sign)
 }
 
 // unsignedMagic is the multiplier and the shift for a division by d, below 2^(w-1) and

@@ -99,9 +99,6 @@ type flags uint8
 const (
 	// disjoint: an or whose operands have no bit in common, so it is a sum.
 	disjoint flags = 1 << iota
-	// nsw: signed arithmetic does not overflow; nuw: unsigned.
-	nsw
-	nuw
 	// pure: the result depends on the operands alone.
 	pure
 	// reads: it reads memory and has no other effect.

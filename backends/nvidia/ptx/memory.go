@@ -146,7 +146,7 @@ func (c *conv) load(i *ir.InstLoad) {
 	one := func(at int64, bits, words int) *value {
 		v := c.newValue(opLd, bitsType(bits), none, base)
 		v.imm, v.loc = off+at, c.loc
-		v.aux = &access{space: space, typ: v.typ, words: words, volatile: bool(i.Volatile)}
+		v.aux = &access{space: space, typ: v.typ, words: words, volatile: i.Volatile}
 		if i.Volatile {
 			v.flags = 0
 		}
@@ -202,7 +202,7 @@ func (c *conv) store(i *ir.InstStore) {
 	one := func(at int64, bits int, words ...*value) {
 		v := c.newValue(opSt, bitsType(bits), none, append([]*value{base}, words...)...)
 		v.imm, v.loc = off+at, c.loc
-		v.aux = &access{space: space, typ: v.typ, words: len(words), volatile: bool(i.Volatile)}
+		v.aux = &access{space: space, typ: v.typ, words: len(words), volatile: i.Volatile}
 		c.b.append(v)
 	}
 	for _, p := range c.cut(i.Src.Type(), int64(i.Align)) {

@@ -1,7 +1,6 @@
 package ptx
 
 import (
-	"math/bits"
 	"strings"
 )
 
@@ -11,25 +10,6 @@ type bitset []uint64
 func newBitset(n int) bitset      { return make(bitset, (n+63)/64) }
 func (s bitset) has(i int32) bool { return s[i>>6]&(1<<(i&63)) != 0 }
 func (s bitset) add(i int32)      { s[i>>6] |= 1 << (i & 63) }
-func (s bitset) remove(i int32)   { s[i>>6] &^= 1 << (i & 63) }
-func (s bitset) union(t bitset) (grew bool) {
-	for i, w := range t {
-		if w&^s[i] != 0 {
-			s[i] |= w
-			grew = true
-		}
-	}
-	return grew
-}
-
-func (s bitset) each(f func(int32)) {
-	for i, w := range s {
-		for w != 0 {
-			f(int32(i*64 + bits.TrailingZeros64(w)))
-			w &= w - 1
-		}
-	}
-}
 
 // registers chooses a register for every value, and leaves SSA form. Values that
 // are live at the same time have different registers; a phi and its operands
@@ -249,16 +229,16 @@ func (r *registers) interfere(a, b *value) bool {
 }
 
 // unite gives two values one register unless they have to have different ones.
-func (r *registers) unite(a, b *value, force bool) bool {
+func (r *registers) unite(a, b *value, force bool) {
 	x, y := r.find(a.reg), r.find(b.reg)
 	if x == y {
-		return true
+		return
 	}
 	if !force {
 		for _, i := range r.members[x] {
 			for _, j := range r.members[y] {
 				if r.interfere(r.values[i], r.values[j]) {
-					return false
+					return
 				}
 			}
 		}
@@ -269,7 +249,6 @@ func (r *registers) unite(a, b *value, force bool) bool {
 	r.parent[y] = x
 	r.members[x] = append(r.members[x], r.members[y]...)
 	r.members[y] = nil
-	return true
 }
 
 func (r *registers) coalesce() {

@@ -258,8 +258,11 @@ func options(ctx context.Context, s *suite) (string, error) {
 	}
 	s.options = text
 	again, err := s.parse(ctx, "{}")
-	if err != nil || again != text {
-		return "", fmt.Errorf("the same options gave %s, then %s (%v)", text, again, err)
+	if err != nil {
+		return "", fmt.Errorf("the same options gave %s, then an error: %w", text, err)
+	}
+	if again != text {
+		return "", fmt.Errorf("the same options gave %s, then %s", text, again)
 	}
 	return "", nil
 }

@@ -362,7 +362,7 @@ func loading(ctx context.Context, s *suite) (string, error) {
 	}
 	return "", s.inSession(ctx, func(open *session) error {
 		if open.props.GetStage() == "" {
-			return errors.New("Open does not name the stage whose artifact Load takes")
+			return errors.New("a call of Open does not name the stage whose artifact Load takes")
 		}
 		for _, r := range rubbish {
 			_, err := open.load(ctx, "check."+open.props.GetStage(), []byte(r.code), "")
@@ -383,7 +383,7 @@ func (s *suite) loaded(ctx context.Context, open *session, g *golden) (kernel ui
 	stage := open.props.GetStage()
 	code := c.Artifact(stage)
 	if code == nil {
-		return 0, nil, fmt.Errorf("Load wants the artifact of the stage %q, which AddStages does not list", stage)
+		return 0, nil, fmt.Errorf("a call of Load wants the artifact of the stage %q, which AddStages does not list", stage)
 	}
 	if kernel, err = open.load(ctx, g.name+"."+stage, code, c.MetadataJSON); err != nil {
 		return 0, nil, fmt.Errorf("%s does not load: %w", g.name, err)

@@ -78,7 +78,6 @@ type parser struct {
 	text bool     // in a section of code
 	sect string   // the section's name
 	last []string // labels of data since the last content
-	skip string   // directive that ends the part to skip, or ""
 	kern *Kernel  // in .amdhsa_kernel
 }
 

@@ -74,16 +74,16 @@ func readPlace(r *reader, in *inst, result regType) {
 	}
 }
 
-func (r *reader) target(in *inst, i int) {
+func (r *reader) target(i int) {
 	r.jumps = append(r.jumps, jump{inst: len(r.p.code), target: i, line: r.line, label: r.word()})
 }
 
-func readJump(r *reader, in *inst, _ regType) { r.target(in, 0) }
+func readJump(r *reader, _ *inst, _ regType) { r.target(0) }
 
 func readBranch(r *reader, in *inst, _ regType) {
 	in.args = []operand{r.scalar(I1)}
-	r.target(in, 0)
-	r.target(in, 1)
+	r.target(0)
+	r.target(1)
 }
 
 func execBranch(c *core, in *inst) {
