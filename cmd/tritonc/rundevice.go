@@ -187,7 +187,7 @@ func (p *place) open(ctx context.Context, target core.Target, output io.Writer, 
 	case err == nil:
 		p.log.Debug("the device is simulated")
 	case len(p.useless) > 0:
-		err = fmt.Errorf("no device here runs code for %s\n  %s\n  sim: %w", target, strings.Join(p.useless, "\n  "), err)
+		err = fmt.Errorf("no device here runs code for %s\n  %s\n  sim: %v", target, strings.Join(p.useless, "\n  "), err) //nolint:errorlint // it is not the command line's fault, as err says
 	}
 	return dev, err
 }

@@ -21,7 +21,7 @@ import (
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
 
-// servedScripts are those of the compile verb that TestScriptServed runs; with
+// servedScripts are those of the compile verb that TestServedScripts runs; with
 // TRITONC_SERVED=all it runs every script.
 var servedScripts = []string{
 	"badfiles", "badinput", "cache", "calleronly", "config", "externlib", "fulldisk", "json", "modulemap",
@@ -32,9 +32,9 @@ var servedScripts = []string{
 // server runs it.
 var unservedScripts = []string{"choose.txtar", "lock.txtar"}
 
-// TestScriptServed runs scripts while a server is there: files, messages and exit codes
+// TestServedScripts runs scripts while a server is there: files, messages and exit codes
 // are those that they are without one.
-func TestScriptServed(t *testing.T) {
+func TestServedScripts(t *testing.T) {
 	socket := startServer(t, "tritonc")
 	var files []string
 	names := servedScripts
