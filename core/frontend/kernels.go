@@ -59,16 +59,29 @@ type ParamInfo struct {
 }
 
 // Signature is a signature for the kernel to begin with: pointers for what is
-// loaded and stored through, integers elsewhere, 1024 for constants without a
-// default.
+// loaded and stored through, integers elsewhere, and for a constant without a default
+// a guess from its name. What configurations or heuristics give is left out.
 func (k *KernelInfo) Signature() string {
+	tuned := map[string]bool{}
+	if len(k.Configs) > 0 {
+		for name := range k.Configs[0].Constants {
+			tuned[name] = true
+		}
+	}
+	var constants int
+	for _, p := range k.Params {
+		if p.Constexpr && p.Default == "" && !tuned[p.Name] && !p.Computed {
+			constants++
+		}
+	}
 	parts := make([]string, 0, len(k.Params))
 	for _, p := range k.Params {
 		switch {
+		case tuned[p.Name] || p.Computed:
 		case p.Constexpr && p.Default != "":
 			parts = append(parts, p.Name+"="+p.Default)
 		case p.Constexpr:
-			parts = append(parts, p.Name+"=1024")
+			parts = append(parts, p.Name+"="+guessConstant(p.Name, constants))
 		case p.Pointer:
 			parts = append(parts, p.Name+"=*fp32:16")
 		default:
@@ -76,6 +89,26 @@ func (k *KernelInfo) Signature() string {
 		}
 	}
 	return strings.Join(parts, ", ")
+}
+
+// guessConstant guesses the value of one of n constants: a kernel with one is
+// elementwise, most likely, and one with several has blocks of two dimensions.
+func guessConstant(name string, n int) string {
+	lower := strings.ToLower(name)
+	for _, w := range []string{"is_", "has_", "use_", "with_", "do_", "enable", "causal"} {
+		if strings.HasPrefix(lower, w) {
+			return "False"
+		}
+	}
+	switch {
+	case strings.Contains(lower, "group"):
+		return "8"
+	case strings.Contains(lower, "stage"), strings.Contains(lower, "factor"):
+		return "1"
+	case n == 1:
+		return "1024"
+	}
+	return "64"
 }
 
 func guessScalar(name string) string {

@@ -72,6 +72,11 @@ func (e *evaluation) readConfigs(fn *eval.Function) ([]*lang.Config, error) {
 	return nil, diag.Errorf(diag.Pos{File: e.file.Path()}, "'%s' is not autotuned: it has no configurations to choose from", fn.Name())
 }
 
+// untuned reports whether a kernel has no configurations and nothing that would give it some.
+func (e *evaluation) untuned(fn *eval.Function) bool {
+	return e.env.Configs == nil && fn.Params.Autotune() == nil && skipped(fn, autotuneName) == nil
+}
+
 func (e *evaluation) checkConfigs(fn *eval.Function, values []any) ([]*lang.Config, error) {
 	list := make([]*lang.Config, len(values))
 	for i, v := range values {

@@ -13,7 +13,8 @@ import (
 	"github.com/tritonc/tritonc/core/work"
 )
 
-// AllConfigs as a Request's Config asks for every configuration.
+// AllConfigs as a Request's Config asks for every configuration; a kernel that is not
+// autotuned is compiled as it is.
 const AllConfigs = "all"
 
 // Request says which variants of a program's kernels are wanted.
@@ -266,6 +267,7 @@ func (e *evaluation) variants(spec *signature.Spec, req *Request) ([]*Variant, e
 			v.Chosen = true
 		}
 		last = first
+	case req.Config == AllConfigs && e.untuned(fn): // a file has such kernels beside tuned ones
 	default:
 		configs, err := e.configsOf(fn)
 		if err != nil {
