@@ -20,7 +20,7 @@ func versionCommand(env *environment) *cobra.Command {
 		Args:  exactArgs(),
 		RunE: func(*cobra.Command, []string) error {
 			if env.report.json {
-				return writeJSON(env.stdout, versionFacts{version(), tritonVersion, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH})
+				return writeJSON(env.stdout, versionFacts{version(), tritonVersion, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH, sdk.ProgramHash()})
 			}
 			fmt.Fprintln(env.stdout, versionText())
 			return nil
@@ -34,6 +34,7 @@ type versionFacts struct {
 	Triton   string `json:"triton"`
 	Go       string `json:"go"`
 	Platform string `json:"platform"`
+	Build    string `json:"build"` // of this very program, as a server compares it
 }
 
 // versionText is what --version prints.

@@ -5,8 +5,6 @@ import (
 	"sync"
 	"time"
 
-	"google.golang.org/grpc"
-
 	pb "github.com/tritonc/tritonc/cmd/tritonc/serve/v1"
 )
 
@@ -31,10 +29,15 @@ type Call struct {
 
 	metrics *metrics
 	mu      sync.Mutex // a stream takes one message at a time
-	stream  grpc.ServerStreamingServer[pb.CompileEvent]
+	stream  eventStream
 }
 
-func newCall(req *pb.CompileRequest, lane *Lane, stream grpc.ServerStreamingServer[pb.CompileEvent], m *metrics) *Call {
+// eventStream takes what a client is told.
+type eventStream interface {
+	Send(*pb.CompileEvent) error
+}
+
+func newCall(req *pb.CompileRequest, lane *Lane, stream eventStream, m *metrics) *Call {
 	return &Call{
 		Args: toStrings(req.GetArguments()), Dir: string(req.GetDirectory()), Env: toStrings(req.GetEnvironment()),
 		Input: req.GetInput(), Terminal: req.GetTerminal(), Lane: lane, metrics: m, stream: stream,

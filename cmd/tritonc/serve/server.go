@@ -51,6 +51,9 @@ type Server struct {
 	socket  *listener
 	grpc    *grpc.Server
 	metrics *metrics
+	ctx     context.Context // of calls by frames
+	cancel  context.CancelFunc
+	frames  sync.WaitGroup // calls by frames
 
 	mu     sync.Mutex
 	active int // calls under way
@@ -70,6 +73,7 @@ func Listen(cfg Config) (*Server, error) {
 		grpc.ConnectionTimeout(10*time.Second), grpc.WaitForHandlers(true),
 	)
 	pb.RegisterCompilerServer(s.grpc, s)
+	s.ctx, s.cancel = context.WithCancel(context.Background())
 	return s, nil
 }
 
@@ -82,14 +86,17 @@ func (s *Server) Serve(ctx context.Context) error {
 		s.idle = time.AfterFunc(s.cfg.Idle, s.endIdle)
 		s.mu.Unlock()
 	}
-	err := s.grpc.Serve(s.socket)
+	err := s.grpc.Serve(split(s.socket, s.serveFrames))
 	s.mu.Lock()
 	ending := s.ending
+	s.ending = true
 	if s.idle != nil {
 		s.idle.Stop()
 	}
 	s.mu.Unlock()
 	s.grpc.Stop() // waits for the handlers
+	s.frames.Wait()
+	s.cancel()
 	if ending && (err == nil || errors.Is(err, grpc.ErrServerStopped)) {
 		return nil
 	}
@@ -101,6 +108,7 @@ func (s *Server) endNow() {
 	s.mu.Lock()
 	s.ending = true
 	s.mu.Unlock()
+	s.cancel()
 	s.grpc.Stop()
 }
 
@@ -142,12 +150,16 @@ func (s *Server) begin() (end func()) {
 
 // Compile implements the service.
 func (s *Server) Compile(req *pb.CompileRequest, stream grpc.ServerStreamingServer[pb.CompileEvent]) error {
+	return s.compile(stream.Context(), req, stream)
+}
+
+// compile runs a command line until ctx ends.
+func (s *Server) compile(ctx context.Context, req *pb.CompileRequest, stream eventStream) error {
 	defer s.begin()()
 	if why := s.refusal(req); why != "" {
 		s.metrics.request(resultRefused)
 		return status.Error(codes.FailedPrecondition, why)
 	}
-	ctx := stream.Context()
 	call := newCall(req, s.queue.Lane(), stream, s.metrics)
 	code := s.cfg.Handle(ctx, call)
 	if ctx.Err() != nil {
