@@ -174,8 +174,10 @@ TTIR = """module {
 # A tritonc: what it was asked goes to a file, and what it makes says what of.
 PROGRAM = """#!{python}
 import json, os, pathlib, sys, time
-if sys.argv[1:] == ["version"]:
-    print("tritonc {version}, Triton 3.6, go1.26 linux/amd64"); sys.exit()
+if sys.argv[1:] == ["--json", "version"]:
+    print(json.dumps(dict(version="{version}", build="b"))); sys.exit()
+if sys.argv[1] == "serve":
+    sys.exit("tritonc: error: this one does not serve")
 if sys.argv[1:] == ["backends"]:
     print("nvidia 0.1.0\\t/x\\n  cuda:80  warp size 32\\n  cuda:90  warp size 32"); sys.exit()
 flags, source = sys.argv[1:-1], pathlib.Path(sys.argv[-1])

@@ -36,7 +36,7 @@ class Case(unittest.TestCase):
         self.log = self.folder / "log"
         env = {k: "" for k in ("TRITONC", "TRITONC_PROGRAM", "TRITONC_FALLBACK", "TRITONC_FLAGS", "TRITONC_KEEP", "TRITONC_PTXAS", "TRITON_PTXAS_PATH",
                                "PTXAS_OPTIONS", "DISABLE_MMA_V3", "PYTHONPATH", "TORCH_COMPILE_CACHE_KEY_TAG", "TRITONC_SETTINGS")}
-        env.update(FAKE_LOG=str(self.log), FAKE_PTXAS="/triton/ptxas", FAKE_PTXAS_BLACKWELL="/triton/ptxas-blackwell")
+        env.update(TRITONC_SOCKET="off", FAKE_LOG=str(self.log), FAKE_PTXAS="/triton/ptxas", FAKE_PTXAS_BLACKWELL="/triton/ptxas-blackwell")
         for patch in (mock.patch.dict(os.environ, env), mock.patch.dict(sys.modules), mock.patch.object(sys, "path", list(sys.path))):
             patch.start()
             self.addCleanup(patch.stop)
@@ -85,7 +85,7 @@ class StagesTest(Case):
         self.assertEqual(asm["cubin"], b"our cubin of m")
         (flags, name, _, ptxas, _), = self.calls()  # one process for all stages
         self.assertEqual(" ".join(flags).partition(" -o ")[0],
-                         "--target cuda:90:32 --allow-unlaunchable -w 8 -k 3 --option num_ctas=2 --option maxnreg=64 --option enable_fp_fusion=False "
+                         "--target cuda:90:32 --allow-unlaunchable --option ptx=llvm -w 8 -k 3 --option num_ctas=2 --option maxnreg=64 --option enable_fp_fusion=False "
                          "--option debug=True --option extern_libs=mine=/m.bc --emit ttgir,llir,ptx,cubin,json")
         self.assertEqual((name, ptxas), ("kernel.ttir", "/triton/ptxas"))
         self.assertEqual((metadata["shared"], metadata["compiler"]), (512, "tritonc"))
@@ -100,11 +100,22 @@ class StagesTest(Case):
             self.install(flags=["--option", "tma=never"])
             self.compile()
         flags = " ".join(self.calls()[0][0])
-        self.assertIn("--allow-unlaunchable --option tma=never -w 4", flags)
+        self.assertIn("--allow-unlaunchable --option ptx=direct --option tma=never -w 4", flags)
         hook.uninstall()
-        with mock.patch.dict(os.environ, {"TRITONC_FLAGS": "--option ptx=direct"}):
-            self.assertEqual(self.install().flags, ("--option", "ptx=direct"))
         self.assertIn("--option ptx_options=--opt-level 1 --option wgmma=never", flags)
+
+    def test_writer_of_ptx(self):
+        """Without llc, unless the flags name the way; for LLVM IR of others by llc."""
+        llvm = "--option ptx=llvm "
+        for said, options, first, want in (("", {}, "ttir", "--option ptx=direct "), ("--option ptx=llvm", {}, "ttir", llvm), ("--option=ptx=llvm", {}, "ttir", "--option=ptx=llvm "),
+                                           ("--option ptx_options=x", {}, "ttir", "--option ptx=direct --option ptx_options=x "),
+                                           ("", {"extern_libs": (("mine", "/m.bc"),)}, "ttir", llvm), ("", {}, "ptx", llvm),
+                                           ("--option ptx=direct", {"extern_libs": (("mine", "/m.bc"),)}, "ttir", "--option ptx=direct ")):
+            with mock.patch.dict(os.environ, {"TRITONC_FLAGS": said}):
+                self.install()
+                self.compile(f"m{said}", options=options, first=first)
+            hook.uninstall()
+            self.assertIn("--allow-unlaunchable " + want + "-w 4", " ".join(self.calls()[-1][0]))
 
     def test_in_the_middle(self):
         """A ttgir file, and a ptx that overrides ours."""
@@ -413,7 +424,7 @@ class InstallTest(Case):
         self.assertRegex(text, r"\n  a +cuda:90 +2 ")
 
     def test_another_compiler(self):
-        """A client of a server can take Compiler's place."""
+        """Another object can take Compiler's place."""
         from tritonc.compiler import Result
 
         class Client:
@@ -540,7 +551,7 @@ class ProcessesTest(Case):
                         "print(compiler.compile('tt.func public @k()')[1]['compiler'], sys.argv, __name__)\n")
         r = self.run_python("-m", "tritonc", str(path), "--report", "x")
         self.assertEqual(r.stdout, f"tritonc {[str(path), '--report', 'x']} __main__\n")
-        self.assertRegex(r.stderr, r"^1 kernels compiled by tritonc in 1 configurations, [\d.]+ s, 1 processes; 0 left to Triton, 0 refused, 0 failed\n$")
+        self.assertRegex(r.stderr, r"^1 kernels compiled by tritonc in 1 configurations, [\d.]+ s, 1 processes, 0 by the server; 0 left to Triton, 0 refused, 0 failed\n$")
         r = self.run_python("-m", "tritonc", "--report", "-m", "kernels", "x")
         self.assertRegex(r.stdout, r"^tritonc \['.*kernels.py', 'x'\] __main__\n$")
         self.assertRegex(r.stderr, r"\n  k +cuda:90 ")
@@ -665,7 +676,7 @@ class RealCompilerTest(Case):
     def test_each_version(self):
         for version in ("3.4.0", "3.5.1", "3.8.0"):
             with self.subTest(version), mock.patch("tritonc.stages.Hook.environment", lambda *_: {}):
-                for flags in ([], ["--option", "ptx=direct"]):
+                for flags in ([], ["--option", "ptx=llvm"]):
                     self.use(version)
                     hook.install(TRITONC, flags=flags)
                     asm, metadata = self.compile(standin_triton.TTIR)

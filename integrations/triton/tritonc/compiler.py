@@ -1,10 +1,10 @@
 """Compiler: the one place that tritonc is called from.
 
-Whatever has a method compile(request) -> Result can take its place, such as a client
-of a compiler that keeps running. It is called from several threads at once, and from
-processes that were forked; the one here holds no lock and no state.
+Whatever has a method compile(request) -> Result can take its place. It is called from
+several threads at once, and from processes that were forked; the one here holds no lock.
 """
 
+import contextlib
 import dataclasses
 import hashlib
 import json
@@ -15,6 +15,7 @@ import tempfile
 import time
 
 from .errors import Failed
+from .server import Died, NotServed
 
 # The stages after Triton's ttir, in their order.
 STAGES = ("ttgir", "llir", "ptx", "cubin")
@@ -36,14 +37,16 @@ class Result:
     artifacts: dict  # stage: text; bytes of a cubin
     metadata: dict
     seconds: float
+    served: bool = False  # whether a server compiled it
 
 
 class Compiler:
-    """tritonc as a program, a process for each request."""
+    """tritonc as a program: its server, where there is one, else a process for each request."""
 
-    def __init__(self, program, keep=None):
+    def __init__(self, program, keep=None, server=None):
         self.program = str(program)
         self.keep = keep  # a folder that gets the input of each compile that failed
+        self.server = server
 
     def run(self, *arguments, env=None):
         """What the program prints."""
@@ -61,33 +64,67 @@ class Compiler:
     def compile(self, request):
         """The Result of a Request, or Failed."""
         begun = time.perf_counter()
+        options = ["--target", request.target, "--allow-unlaunchable", *request.flags,
+                   "--emit", ",".join([*request.emit, "json"])]
+        try:
+            files = self.served(request, options)
+            served = files is not None
+            if not served:
+                files = self.processed(request, options)
+        except Failed as e:
+            raise Failed(f"{e}{self.kept(request, options)}") from None
+        artifacts = {}
+        for ending in (*request.emit, "json"):
+            data, = (data for name, data in files.items() if name.endswith(f".{ending}"))
+            artifacts[ending] = data if ending == "cubin" else data.decode()
+        metadata = json.loads(artifacts.pop("json"))
+        return Result(artifacts, metadata, time.perf_counter() - begun, served)
+
+    def served(self, request, options):
+        """The files {name: bytes} by the server, or Failed; None where it does not do it."""
+        if self.server is None:
+            return None
+        env = {**os.environ, **request.env}
+        try:
+            if request.metadata:  # which is in a file beside the source
+                with self.written(request) as source:
+                    code, files, said = self.server.call([*options, "-o", "out", str(source)], b"", env)
+            else:
+                code, files, said = self.server.call([*options, "--as", request.stage, "-o", "out", "-"], request.text.encode(), env)
+        except NotServed:
+            return None
+        except Died:
+            self.server.tell("the server ended while it compiled; what it had under way is compiled by processes")
+            return None
+        if code:
+            raise Failed(said.strip() or f"tritonc ends with status {code}")
+        return files
+
+    def processed(self, request, options):
+        """The same by a process."""
+        server = ["--no-server"] if self.server is not None else []
+        with self.written(request) as source:
+            out = source.with_name("out")
+            out.mkdir()
+            self.run(*options, *server, "-o", str(out), str(source), env=request.env)
+            return {f.name: f.read_bytes() for f in out.iterdir()}
+
+    @contextlib.contextmanager
+    def written(self, request):
+        """The source as a file, with its metadata beside it."""
         with tempfile.TemporaryDirectory(prefix="tritonc-") as tmp:
-            folder = pathlib.Path(tmp)
-            source = folder / f"kernel.{request.stage}"
+            source = pathlib.Path(tmp, f"kernel.{request.stage}")
             source.write_text(request.text)
             if request.metadata:
                 source.with_suffix(".json").write_text(json.dumps({"name": "kernel", **request.metadata}))
-            out = folder / "out"
-            out.mkdir()
-            options = ["--target", request.target, "--allow-unlaunchable", *request.flags]
-            try:
-                self.run(*options, "--emit", ",".join([*request.emit, "json"]), "-o", str(out), str(source),
-                         env=request.env)
-            except Failed as e:
-                raise Failed(f"{e}{self.kept(source, options)}") from None
-            artifacts = {}
-            for ending in (*request.emit, "json"):
-                file, = out.glob(f"*.{ending}")
-                artifacts[ending] = file.read_bytes() if ending == "cubin" else file.read_text()
-        metadata = json.loads(artifacts.pop("json"))
-        return Result(artifacts, metadata, time.perf_counter() - begun)
+            yield source
 
-    def kept(self, source, options):
+    def kept(self, request, options):
         """Keeps the input of a compile that failed; what to say of it."""
         if not self.keep:
             return ""
-        digest = hashlib.sha256(source.read_bytes()).hexdigest()[:12]
-        path = pathlib.Path(self.keep, digest + source.suffix)
+        data = request.text.encode()
+        path = pathlib.Path(self.keep, f"{hashlib.sha256(data).hexdigest()[:12]}.{request.stage}")
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(source.read_bytes())
+        path.write_bytes(data)
         return f"\n(input: {path}; options: {' '.join(options)})"

@@ -22,6 +22,7 @@ class Program:
     version: str
     identity: str  # changes with whatever could change a cubin; part of Triton's cache keys
     targets: tuple  # cuda:80, …
+    build: str = ""  # what a server must be to compile in its place
 
 
 def build():
@@ -57,11 +58,11 @@ def describe(path, flags=(), extra=""):
     """The Program at a path: runs it twice, and reads it and its backend."""
     compiler = Compiler(path)
     try:
-        words = compiler.run("version").replace(",", "").split()
+        facts = json.loads(compiler.run("--json", "version"))
         backends = compiler.run("backends")
-    except Failed as e:
+    except (Failed, ValueError) as e:
         raise Unsupported(f"{path} is not a tritonc that can be run here ({platform.system()} {platform.machine()}): {e}") from None
-    version = words[1] if len(words) > 1 else "?"
+    version = facts.get("version", "?")
     wanted = build().get("version")
     if wanted and version != wanted:
         raise Unsupported(f"{path} is tritonc {version}, and this package is for {wanted}: install the wheel of {version}, "
@@ -75,4 +76,4 @@ def describe(path, flags=(), extra=""):
     for file in (real, real.with_name("tritonc.real"), real.with_name("tritonc-backend-nvidia")):
         if file.is_file():
             h.update(file.read_bytes())
-    return Program(str(path), version, "tritonc-" + h.hexdigest()[:16], targets)
+    return Program(str(path), version, "tritonc-" + h.hexdigest()[:16], targets, facts.get("build", ""))

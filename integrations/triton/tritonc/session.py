@@ -68,6 +68,7 @@ class Report(dict):
     refused     the same of what nobody compiled, because tritonc does not do it
     failed      the same of what nobody compiled, because tritonc could not
     configurations, seconds, processes   of kernels
+    served      how many of the configurations a server compiled, and not a process each
     """
 
     def __init__(self, facts, entries):
@@ -92,13 +93,14 @@ class Report(dict):
         self["configurations"] = sum(k["configurations"] for k in kernels.values())
         self["seconds"] = sum(k["seconds"] for k in kernels.values())
         self["processes"] = sorted(pids)
+        self["served"] = sum(e["how"] == "compiled" and e.get("served", False) for e in entries)
 
     def __str__(self):
         triton, program = self["triton"], self["program"]
         untried = "" if triton["tried"] else " (untried: tested against a stand-in of its API alone)"
         out = [f"tritonc {program['version']} ({program['path']}) in Triton {triton['version']}{untried}",
                f"{len(self['kernels'])} kernels compiled by tritonc in {self['configurations']} configurations, "
-               f"{self['seconds']:.2f} s, {len(self['processes'])} processes; {len(self['fell_back'])} left to Triton, "
+               f"{self['seconds']:.2f} s, {len(self['processes'])} processes, {self['served']} by the server; {len(self['fell_back'])} left to Triton, "
                f"{len(self['refused'])} refused, {len(self['failed'])} failed"]
         if self["kernels"]:
             width = min(60, max(len(name) for name in self["kernels"]))

@@ -9,15 +9,17 @@ no backend for) raises Refused, one that it cannot compile Failed, or Triton's P
 where ptxas refuses it; with fallback Triton compiles them, which is told once per kernel.
 """
 
+import atexit
 import os
 import shlex
 import sys
 
 from . import children, program, session, torch, versions
+from . import server as serving
 from .autoload import YES
 from .compiler import Compiler
 from .errors import Failed, Refused, Unsupported
-from .stages import Hook
+from .stages import WRITER, Hook
 
 __all__ = ["Failed", "Refused", "Unsupported", "install", "report", "uninstall"]
 
@@ -32,15 +34,16 @@ class Installed:
 _installed = None
 
 
-def install(program_path=None, fallback=None, flags=None, keep=None, assemble=True, compiler=None):
+def install(program_path=None, fallback=None, flags=None, keep=None, assemble=True, server=None, compiler=None):
     """Makes the triton package of this process, and of those that it starts, compile with
     tritonc; returns the Hook. A second call with the same arguments does nothing.
 
     program_path  the program tritonc (default: TRITONC_PROGRAM, or the package's own)
     fallback      Triton compiles what tritonc does not (default: TRITONC_FALLBACK, or False)
-    flags         more flags of tritonc's, such as ["--option", "ptx=direct"] (default: the words of TRITONC_FLAGS)
+    flags         more flags of tritonc's, such as ["--option", "ptx=llvm"] (default: the words of TRITONC_FLAGS)
     keep          a folder that gets the input of each compile that failed (default: TRITONC_KEEP)
     assemble      False stops at PTX, which stands in the cubin's place
+    server        False starts a process for each kernel (default: False where TRITONC_SOCKET=off says so)
     compiler      another object with Compiler's method compile(), for this process alone
     """
     settings = {
@@ -49,6 +52,7 @@ def install(program_path=None, fallback=None, flags=None, keep=None, assemble=Tr
         "flags": shlex.split(os.environ.get("TRITONC_FLAGS", "")) if flags is None else list(flags),
         "keep": keep or os.environ.get("TRITONC_KEEP") or None,
         "assemble": bool(assemble),
+        "server": serving.wanted() if server is None else bool(server),
     }
     inherited = children.read()
     if inherited and all(inherited.get(k) == v for k, v in settings.items()):
@@ -70,7 +74,7 @@ def install_from_environment():
 
 def _install(settings, compiler=None):
     global _installed
-    asked = {k: settings[k] for k in ("program", "fallback", "flags", "keep", "assemble")}
+    asked = {k: settings[k] for k in ("program", "fallback", "flags", "keep", "assemble", "server")}
     try:
         import triton  # which may install the hook by itself, if the environment says so
     except ImportError as e:
@@ -88,10 +92,11 @@ def _install(settings, compiler=None):
         raise Unsupported("two Tritons: tritonc was installed into Triton {} ({}), and this process, which that one started, "
                           "has Triton {} ({}); make both find the same (PYTHONPATH)".format(*settings["triton"], triton.__version__, path))
     facts = settings.get("facts")
-    mode = f"{settings['assemble']}-{settings['fallback']}"
+    mode = f"{settings['assemble']}-{settings['fallback']}-{WRITER}"
     found = program.Program(**facts) if facts else program.describe(settings["program"], settings["flags"], mode)
-    found = program.Program(found.path, found.version, found.identity, tuple(found.targets))
+    found = program.Program(found.path, found.version, found.identity, tuple(found.targets), found.build)
     log = session.Session(settings.get("session"))
+    server = serving.Server(found.path, found.build, log.folder, log.tell) if compiler is None and settings["server"] else None
     knobs, cuda, undo = _knobs(), _backend("nvidia", "CUDABackend"), []
     if cuda is None:
         raise Unsupported(f"Triton {triton.__version__} ({path}) has no backend for NVIDIA GPUs")
@@ -105,7 +110,7 @@ def _install(settings, compiler=None):
             raise Failed(f"there is no ptxas: Triton has none of its own ({e}); install NVIDIA's CUDA toolkit, or name one with "
                          "TRITON_PTXAS_PATH or TRITONC_PTXAS") from None
 
-    hook = Hook(compiler or Compiler(found.path, settings["keep"]), found, version, log, settings["fallback"],
+    hook = Hook(compiler or Compiler(found.path, settings["keep"], server), found, version, log, settings["fallback"],
                 settings["flags"], settings["assemble"], ptxas, _ptxas_error())
     if version.stages_hook:
         _use_stages_hook(knobs, hook, undo)
@@ -119,6 +124,11 @@ def _install(settings, compiler=None):
     torch.enter(found.identity, workers=first)
     undo.append(lambda: torch.leave(found.identity))
     undo.append(log.remove)
+    if server and first:
+        server.prepare()
+        atexit.register(server.stop)  # before the session's folder goes
+        undo.append(lambda: atexit.unregister(server.stop))
+        undo.append(server.stop)
     hook.triton = {"version": triton.__version__, "path": path, "tried": version.tried}
     _installed = Installed(hook, asked, undo)
     return hook
