@@ -392,6 +392,12 @@ func (c *conv) atom(name string, p llir.Value, order, scope string, args ...*val
 	space := spaceNames[p.Type().(*llir.Ptr).AddrSpace]
 	base, off := splitAddress(c.get1(p))
 	v := c.newValue(opAtom, tNone, args[0].class, append([]*value{base}, args...)...)
+	switch { // constants are written as the type has them
+	case strings.HasSuffix(name, ".f32"):
+		v.typ = tF32
+	case strings.HasSuffix(name, ".f64"):
+		v.typ = tF64
+	}
 	v.text = strings.Join(nonEmpty("atom", order, scope, space, name), ".")
 	v.imm, v.loc = off, c.loc
 	return c.b.append(v)
@@ -411,8 +417,8 @@ func (c *conv) exchange(i *ir.InstCmpXchg) {
 	scope := scopeOf(i.SyncScope)
 	want, x := c.get1(i.Cmp), c.get1(i.New)
 	w := x.class.bits()
-	if w < 16 || x.class == pred {
-		refuse("an atomic compare and exchange of i%d", w)
+	if n := llir.Width(i.New.Type()); n < 16 && llir.IsInt(i.New.Type()) {
+		refuse("an atomic compare and exchange of i%d", n)
 	}
 	old := c.atom("cas.b"+itoa(w), i.Ptr, c.orderOf(i.SuccessOrdering, scope), scope, want, x)
 	c.set(i, old, c.setp(cmpEQ, bitsOf(x.class), old, want))

@@ -391,7 +391,7 @@ func (p *printer) operands(v *value) {
 		p.str(", ")
 		p.address(v.args[0], v.imm)
 		p.str(", ")
-		p.list(v.args[1:], tNone)
+		p.list(v.args[1:], v.typ)
 		return
 	case opInst:
 		p.named(v)

@@ -126,3 +126,18 @@ func TestRefuses(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// Constants of atomic operations are written as numbers of their type.
+func TestAtomicConstants(t *testing.T) {
+	text := kernel(t, func(b *llir.Builder, x, p llir.Value) {
+		for i, v := range []llir.Value{b.M.Float(llir.F32, 1.5), b.M.Float(llir.F64, 1.5), b.M.I32(3)} {
+			op := enum.AtomicOpFAdd
+			if llir.IsInt(v.Type()) {
+				op = enum.AtomicOpAdd
+			}
+			b.AtomicRMW(op, b.PtrAdd(p, int64(8*i)), v, enum.AtomicOrderingMonotonic, "")
+		}
+		b.Ret(nil)
+	})
+	has(t, text, "add.f32 \t%r1, [%rd1], 0f3FC00000;", "add.f64 \t%rd2, [%rd1+8], 0d3FF8000000000000;", "add.u32 \t%r2, [%rd1+16], 3;")
+}
