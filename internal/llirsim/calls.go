@@ -128,12 +128,20 @@ func intIntrinsic(name string, w int, x []value) value {
 		return value{lo: uint64(min(bits.TrailingZeros64(x[0].lo), w))}
 	case "bitreverse":
 		return value{lo: bits.Reverse64(x[0].lo) >> (64 - w)}
-	case "fshl":
-		n := int(x[2].lo) % w
+	case "fshl", "fshr":
+		n := int(x[2].lo % uint64(w))
+		if name == "fshr" {
+			if n == 0 {
+				return x[1]
+			}
+			n = w - n
+		}
 		if n == 0 {
 			return x[0]
 		}
 		return cut(value{lo: x[0].lo<<n | x[1].lo>>(w-n)}, w)
+	case "bswap":
+		return value{lo: bits.ReverseBytes64(x[0].lo) >> (64 - w)}
 	}
 	fail("no intrinsic %s of integers", name)
 	return value{}

@@ -213,10 +213,9 @@ func (t *Thread) compute(inst ir.Instruction) value {
 		}, t.get(i.X), t.get(i.Y))
 	case *ir.InstSelect:
 		cond := t.get(i.Cond)
-		if cond.elems != nil {
-			break
-		}
 		switch {
+		case cond.elems != nil:
+			return chosen(cond, t.get(i.ValueTrue), t.get(i.ValueFalse))
 		case cond.poison:
 			return poison(i.ValueTrue.Type())
 		case cond.lo != 0:
@@ -268,6 +267,22 @@ func (t *Thread) compute(inst ir.Instruction) value {
 	return value{}
 }
 
+// chosen takes each element of x or of y by that of cond.
+func chosen(cond, x, y value) value {
+	out := value{elems: make([]value, len(cond.elems))}
+	for i, c := range cond.elems {
+		switch {
+		case c.poison:
+			out.elems[i] = value{poison: true}
+		case c.lo != 0:
+			out.elems[i] = x.elems[i]
+		default:
+			out.elems[i] = y.elems[i]
+		}
+	}
+	return out
+}
+
 func replaced(v value, at int, elem value) value {
 	v.elems = append([]value(nil), v.elems...)
 	v.elems[at] = elem
@@ -310,6 +325,11 @@ func (t *Thread) cast(inst ir.Instruction) (value, bool) {
 		from, to, f = i.From, i.To, func(x value, _, to llir.Type) value { return cut(x, llir.Width(to)) }
 	case *ir.InstIntToPtr:
 		from, to, f = i.From, i.To, func(x value, _, _ llir.Type) value { return x }
+	case *ir.InstAddrSpaceCast: // global memory alone has the same addresses
+		if x := space(i.From); x != globalSpace && x != 0 || space(i) != globalSpace && space(i) != 0 {
+			fail("cannot execute %s", inst.LLString())
+		}
+		return t.get(i.From), true
 	case *ir.InstBitCast:
 		x := t.get(i.From)
 		if anyPoison(x) {

@@ -25,11 +25,11 @@ func TestAssembles(t *testing.T) {
 	t.Logf("%s=%d", testseed.Env, seed)
 	for cc, sm := range map[int]string{80: "sm_80", 90: "sm_90a"} {
 		m := llir.NewModule("", "nvptx64-nvidia-cuda", layout)
-		m.AddGlobal("smem", m.Array(0, llir.I8), 3, 16, nil)
+		shared := m.AddGlobal("smem", m.Array(0, llir.I8), 3, 16, nil)
 		for i := range assembled {
 			f := m.NewFunc(fmt.Sprintf("k%d", i), false, llir.Void, llir.PtrIn(1), llir.PtrIn(1))
 			f.SetCallingConv(ptxKernel)
-			g := &generator{r: rand.New(rand.NewPCG(seed, uint64(i))), b: llir.NewBuilder(f), f: f}
+			g := &generator{r: rand.New(rand.NewPCG(seed, uint64(i))), b: llir.NewBuilder(f), f: f, shared: shared}
 			g.b.SetBlock(f.NewBlock(nil))
 			g.function()
 		}

@@ -25,8 +25,10 @@ const (
 	functions    = 400
 
 	lanes = 32
-	// Each thread has so many bytes of the buffers in and out.
-	inBytes, outBytes = 64, 512
+	// Each thread has so many bytes of the buffers in and out. The last of the latter
+	// are what it writes and reads as it goes.
+	inBytes, outBytes = 64, 512 + scratchBytes
+	scratchBytes      = 64
 )
 
 var interpreter = &llirsim.Target{
@@ -72,10 +74,13 @@ func countFailures(*testing.T) int { failures++; return failures }
 func tryRandom(t *testing.T, r *rand.Rand) error {
 	t.Helper()
 	m := llir.NewModule("", "nvptx64-nvidia-cuda", layout)
-	m.AddGlobal("smem", m.Array(0, llir.I8), 3, 16, nil)
+	shared := m.AddGlobal("smem", m.Array(0, llir.I8), 3, 16, nil)
 	f := m.NewFunc("k", false, llir.Void, llir.PtrIn(1), llir.PtrIn(1))
 	f.SetCallingConv(ptxKernel)
-	g := &generator{r: r, b: llir.NewBuilder(f), f: f}
+	g := &generator{r: r, b: llir.NewBuilder(f), f: f, shared: shared}
+	if r.IntN(4) == 0 {
+		g.helper = newHelper(m, r)
+	}
 	g.b.SetBlock(f.NewBlock(nil))
 	g.function()
 	m.Sweep()
@@ -112,6 +117,10 @@ func tryRandom(t *testing.T, r *rand.Rand) error {
 	}
 	got := y.Read()
 	for lane := range lanes {
+		at := (lane+1)*outBytes - scratchBytes
+		if a, b := got[at:at+scratchBytes], want.Bytes[at:at+scratchBytes]; string(a) != string(b) {
+			return fmt.Errorf("lane %d, its memory: % x, want % x\n%s\n%s", lane, a, b, text, m.Print())
+		}
 		for _, o := range g.outs {
 			at := lane*outBytes + o.at
 			a, b := got[at:at+o.size], want.Bytes[at:at+o.size]
@@ -158,6 +167,10 @@ type generator struct {
 	tid    llir.Value
 	in     llir.Value
 	values []llir.Value // that may be used here
+	shared llir.Value
+	floats llir.Value // memory of finite numbers
+	places []place    // that may be written
+	helper *ir.Func   // that is called, if any
 	outs   []out
 	at     int
 }
@@ -183,13 +196,14 @@ func (g *generator) function() {
 	b := g.b
 	g.tid = b.Call(b.M.Declare("llvm.nvvm.read.ptx.sreg.tid.x", llir.Pure, llir.I32))
 	g.in = b.GEP(llir.I8, g.f.Param(0), b.Mul(g.tid, b.M.I32(inBytes)))
+	g.findPlaces()
 	g.values = append(g.values, g.tid)
 	for range 6 {
 		g.values = append(g.values, g.load())
 	}
 	g.statements(8+g.r.IntN(24), 2)
 	p := b.GEP(llir.I8, g.f.Param(1), b.Mul(g.tid, b.M.I32(outBytes)))
-	for i := len(g.values) - 1; i >= 0 && g.at < outBytes-16; i-- {
+	for i := len(g.values) - 1; i >= 0 && g.at < outBytes-scratchBytes-16; i-- {
 		v := g.values[i]
 		t := v.Type()
 		size := max(1, (llir.Width(t)+7)/8)
@@ -280,7 +294,7 @@ func (g *generator) cond() llir.Value {
 
 func (g *generator) statements(n, depth int) {
 	for range n {
-		switch k := g.r.IntN(24); {
+		switch k := g.r.IntN(38); {
 		case k == 0 && depth > 0:
 			g.branch(depth - 1)
 		case k == 1 && depth > 0:
@@ -291,6 +305,34 @@ func (g *generator) statements(n, depth int) {
 			g.vector()
 		case k < 8:
 			g.values = append(g.values, g.float())
+		case k == 8:
+			g.lanes()
+		case k == 9:
+			g.floatLanes()
+		case k == 10:
+			g.store()
+		case k == 11:
+			g.values = append(g.values, g.reload())
+		case k == 12:
+			g.atomic()
+		case k == 13 && depth > 0:
+			g.walk(depth - 1)
+		case k == 14 && depth > 0:
+			g.choose(depth - 1)
+		case k == 15 && depth > 0:
+			g.while(depth - 1)
+		case k == 16:
+			g.values = append(g.values, g.chain())
+		case k == 17:
+			g.values = append(g.values, g.mathematics())
+		case k == 18:
+			g.values = append(g.values, g.guarded())
+		case k == 19:
+			g.cluster()
+		case k == 20:
+			g.atomicFloat()
+		case k == 21 && g.helper != nil:
+			g.callHelper()
 		default:
 			g.values = append(g.values, g.integer())
 		}
