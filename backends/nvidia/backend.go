@@ -83,9 +83,8 @@ type job struct {
 	early arch // that the stages before ptx compile for: option arch
 	opts  options
 
-	// lowered is the LLVM IR that the stage llir made, and its text.
+	// lowered is the LLVM IR that the stage llir made, where no tool changed it.
 	lowered *llir.Module
-	text    []byte
 }
 
 // readRequest reads what each request about a compile has: the target and the

@@ -1,7 +1,6 @@
 package nvidia
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"runtime/debug"
@@ -23,10 +22,10 @@ func (j *job) makePTX(c *backend.Compilation) error {
 	if err != nil {
 		return err
 	}
-	if j.opts.PTX == ptxDirect && j.lowered != nil && bytes.Equal(c.Artifact, j.text) {
+	if j.opts.PTX == ptxDirect && j.lowered != nil && c.Print != nil { // nil: a file replaced it
 		return j.translate(c, version)
 	}
-	llir := string(c.Artifact)
+	llir := string(c.Text())
 	text, err := llvm.GenerateCode(c, j.early.target(), j.llcArguments(version, llir), []byte(forLLC(llir)))
 	if err != nil {
 		return err
@@ -44,10 +43,12 @@ func (j *job) translate(c *backend.Compilation, version int) (err error) {
 			}
 			err = c.Crashed(&pass.Crash{
 				Pass: "translation to PTX", Reason: fmt.Sprint(p), Stack: string(debug.Stack()),
-				Reproducer: fmt.Sprintf("; tritonc --target %s --emit ptx --option ptx=direct\n%s", c.Request.Target, j.text),
+				Reproducer: fmt.Sprintf("; tritonc --target %s --emit ptx --option ptx=direct\n%s", c.Request.Target, j.lowered.Print()),
 			})
 		}
 	}()
+	j.lowered.Sweep()
+	j.lowered.Number()
 	text, err := ptx.Translate(j.lowered, ptx.Options{
 		CC: j.arch.cc, SM: j.arch.smName(), Version: version, Fusion: j.opts.EnableFPFusion,
 	})

@@ -140,7 +140,7 @@ func (j *job) makeLLIR(c *backend.Compilation) error {
 		}
 		c.Meta.Descriptors = tma.HostMaps(c.Module)
 	}
-	res, err := llvm.Lower(c, j.early.target(), func(res *lower.Result) {
+	res, err := llvm.LowerInMemory(c, j.early.target(), func(res *lower.Result) {
 		if j.opts.EnableReflectFTZ { // what functions of libraries ask for
 			res.LLVM.AddFlag(llir.FlagOverride, "nvvm-reflect-ftz", 1)
 		} else { // and what stands for them here
@@ -150,16 +150,18 @@ func (j *job) makeLLIR(c *backend.Compilation) error {
 	if err != nil {
 		return err
 	}
+	passes := llvmChoiceFor(j.opts.LLVMPasses).Passes
+	if len(res.Externs) == 0 && passes == "" {
+		j.lowered = res.LLVM
+		return nil
+	}
+	c.Text() // which LLVM's tools take
 	if len(res.Externs) > 0 {
 		if err := j.link(c, res.Externs); err != nil {
 			return err
 		}
 	}
-	passes := llvmChoiceFor(j.opts.LLVMPasses).Passes
 	if passes == "" {
-		if len(res.Externs) == 0 {
-			j.lowered, j.text = res.LLVM, c.Artifact
-		}
 		return nil
 	}
 	return llvm.Optimize(c, passes, "-mcpu="+j.early.smName())

@@ -32,8 +32,10 @@ type Compilation struct {
 	// Module is the kernel in the stages over MLIR, and as the last of these left
 	// it.
 	Module *ir.Operation
-	// Artifact is what the last stage made that is not over MLIR.
+	// Artifact is what the last stage made that is not over MLIR; nil where Print gives it.
 	Artifact []byte
+	// Print writes the artifact of a stage that made it in memory, for those who ask for it.
+	Print func() []byte
 	// File is what the user gave last: the input, or what an IROverride put in its place.
 	File string
 	Meta Metadata
@@ -74,6 +76,7 @@ func (c *Compilation) BelowMLIR() bool {
 type kept struct {
 	module   *ir.Operation
 	artifact []byte
+	print    func() []byte
 }
 
 // back gives the kernel the form that it had after a stage.
@@ -82,7 +85,7 @@ func (c *Compilation) back(stage int) {
 	if !ok {
 		panic("BUG: what the stage " + c.order[stage].Name + " made is gone")
 	}
-	c.Module, c.Artifact, c.at = nil, k.artifact, stage
+	c.Module, c.Artifact, c.Print, c.at = nil, k.artifact, k.print, stage
 	if k.module != nil {
 		c.Module = k.module.Clone(ir.NewMapping())
 	}
@@ -93,7 +96,7 @@ func (c *Compilation) keep(later []int) {
 	if !slices.ContainsFunc(later, func(i int) bool { return sdk.StageBefore(c.order, i) == c.at }) {
 		return
 	}
-	k := kept{artifact: c.Artifact}
+	k := kept{artifact: c.Artifact, print: c.Print}
 	if c.Module != nil {
 		k.module = c.Module.Clone(ir.NewMapping())
 	}
@@ -107,8 +110,16 @@ func (c *Compilation) set(s *Stage, file string, data []byte, next *Stage) error
 	if s.overMLIR() {
 		return c.setModule(file, data, next)
 	}
-	c.Artifact = data
+	c.Artifact, c.Print = data, nil
 	return nil
+}
+
+// Text is the artifact of the last stage that is not over MLIR.
+func (c *Compilation) Text() []byte {
+	if c.Artifact == nil && c.Print != nil {
+		c.Artifact = c.Print()
+	}
+	return c.Artifact
 }
 
 // get is a stage's artifact.
@@ -116,7 +127,7 @@ func (c *Compilation) get(s *Stage) []byte {
 	if s.overMLIR() {
 		return text.Append(nil, c.Module, text.Options{Locations: true, MLIR: s.MLIR})
 	}
-	return c.Artifact
+	return c.Text()
 }
 
 // runStages runs req.First to req.Last.

@@ -19,10 +19,21 @@ import (
 // Producer names the compiler in the debug information.
 const Producer = "tritonc"
 
-// Lower lowers the module to LLVM IR for one thread, which becomes the Artifact
+// Lower lowers the module to LLVM IR for one thread, whose text becomes the Artifact
 // once adjust has changed it, and fills in the metadata that follow from it. A
 // panic on the way is told with the module as a reproducer.
-func Lower(c *backend.Compilation, target lower.Target, adjust func(*lower.Result)) (res *lower.Result, err error) {
+func Lower(c *backend.Compilation, target lower.Target, adjust func(*lower.Result)) (*lower.Result, error) {
+	res, err := LowerInMemory(c, target, adjust)
+	if err != nil {
+		return nil, err
+	}
+	c.Text()
+	return res, nil
+}
+
+// LowerInMemory is Lower for a backend that goes on with the module itself: the Artifact is
+// printed for those who ask for it.
+func LowerInMemory(c *backend.Compilation, target lower.Target, adjust func(*lower.Result)) (res *lower.Result, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			if err = work.Stopped(p); err != nil {
@@ -39,7 +50,7 @@ func Lower(c *backend.Compilation, target lower.Target, adjust func(*lower.Resul
 		return nil, wire.ErrorToSDK(err)
 	}
 	adjust(res)
-	c.Artifact = res.LLVM.Print()
+	c.Artifact, c.Print = nil, res.LLVM.Print
 	c.Meta.Name = res.Kernel
 	c.Meta.NumWarps = res.Threads / c.Plan.Device.WarpSize
 	c.Meta.Shared = &res.Shared
