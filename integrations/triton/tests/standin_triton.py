@@ -11,6 +11,79 @@ import pathlib
 INIT = '''
 __version__ = {version!r}
 from . import knobs
+if {asynchronous}:
+    from .runtime.autotuner import AsyncCompileMode
+'''
+
+# A kernel is a text with a place for the configuration. What is launched is counted.
+AUTOTUNER = '''
+from concurrent.futures import as_completed
+active_mode = None
+
+class AsyncCompileMode:
+    def __init__(self, executor):
+        self.executor, self.futures = executor, {{}}
+
+    def __enter__(self):
+        global active_mode
+        if active_mode is not None:
+            raise RuntimeError("Another AsyncCompileMode is already active")
+        active_mode = self
+
+    def __exit__(self, *_):
+        global active_mode
+        active_mode = None
+        for future in as_completed(self.futures):
+            self.futures[future](future.result())
+
+class JITFunction:
+    def __init__(self, text, compile):
+        self.text, self.compile, self.pre_run_hooks, self.kernels, self.launches = text, compile, [], {{}}, 0
+
+    def run(self, *args, grid, warmup, **kwargs):
+        given = {{**dict(zip("xy", args)), **kwargs}}
+        text = self.text.format(**given)
+        if text not in self.kernels:
+            if active_mode is not None:
+                active_mode.futures[active_mode.executor.submit(self.compile, text)] = lambda made: self.kernels.__setitem__(text, made)
+                return None
+            self.kernels[text] = self.compile(text)
+        if not warmup:
+            assert grid is not None
+            self.launches += 1
+        return self.kernels[text]
+
+    def warmup(self, *args, grid, **kwargs):
+        return self.run(*args, grid=grid, warmup=True, **kwargs)
+
+class Config:
+    def __init__(self, pre_hook=None, **kwargs):
+        self.kwargs, self.pre_hook = kwargs, pre_hook
+
+    def all_kwargs(self):
+        return self.kwargs
+
+class Autotuner:
+    def __init__(self, fn, configs, pre_hook=None):
+        self.fn, self.configs, self.cache, self.cache_results, self.user_defined_pre_hook = fn, configs, {{}}, False, pre_hook is not None
+
+    def run(self, *args, **kwargs):
+        self.nargs = dict(zip("xy", args))
+        if args not in self.cache:
+            self.cache[args] = []
+            for config in self.prune_configs(kwargs):
+                try:
+                    if config.pre_hook:
+                        config.pre_hook(kwargs)
+                    self.fn.run(*args, **kwargs, **config.all_kwargs())
+                    self.cache[args].append(config)
+                except Exception as e:
+                    if "PTXASError" not in type(e).__name__:
+                        raise
+        return self.fn.run(*args, **kwargs, **self.cache[args][0].all_kwargs())
+
+    def prune_configs(self, kwargs):
+        return self.configs
 '''
 
 KNOBS = '''
@@ -145,7 +218,7 @@ def write(folder, version="3.6.0"):
            "stages": ("ttir", "ttgir", "llir", "amdgcn", "hsaco"), **shared}
     compiler = COMPILER.replace("if {capability} is None", "if {is_hip}")
     files = {
-        "__init__.py": INIT.format(version=version),
+        "__init__.py": INIT.format(version=version, asynchronous=minor >= 6), "runtime/autotuner.py": AUTOTUNER.format(),
         "knobs.py": KNOBS.format(tools=tools, hook=minor >= 6),
         "runtime/__init__.py": "", "runtime/errors.py": ERRORS,
         "backends/__init__.py": "", "backends/nvidia/__init__.py": "", "backends/amd/__init__.py": "",

@@ -440,6 +440,92 @@ class InstallTest(Case):
         self.assertEqual(hook.report()["seconds"], 0.5)
 
 
+class AheadTest(Case):
+    """Autotuners compile their configurations side by side."""
+
+    def tuner(self, *sizes, **more):
+        from triton.runtime import autotuner
+        self.running = self.most = 0
+        lock = threading.Lock()
+
+        def compile(text):
+            with lock:
+                self.running += 1
+                self.most = max(self.most, self.running)
+            try:
+                return self.compile(text)
+            finally:
+                with lock:
+                    self.running -= 1
+
+        fn = autotuner.JITFunction("tt.func public @slow(%x: {x}, %y: {y}, {B})", compile)
+        return autotuner.Autotuner(fn, [autotuner.Config(B=b) if isinstance(b, (int, str)) else b for b in sizes], **more), fn
+
+    def test_side_by_side(self):
+        self.install()
+        tuner, fn = self.tuner(*range(8))
+        with mock.patch("os.cpu_count", lambda: 8):
+            tuner.run(1, 2, grid=(1,), warmup=False)
+        self.assertGreater(self.most, 1)
+        self.assertEqual((len(fn.kernels), fn.launches, len(self.calls())), (8, 9, 8))  # each once, and none launched for it
+        tuner.run(1, 2, grid=(1,), warmup=False)
+        self.assertEqual((fn.launches, len(self.calls())), (10, 8))
+
+    def test_one_that_fails(self):
+        """Is left out by the autotuner, as ever, and the others are there."""
+        self.install()
+        tuner, fn = self.tuner(1, "too large", 2)
+        tuner.run(1, 2, grid=(1,), warmup=False)
+        self.assertEqual((len(fn.kernels), fn.launches), (2, 3))
+        failed, = hook.report()["failed"]
+        self.assertEqual(failed["configurations"], 1)  # though it was asked for twice
+        tuner, fn = self.tuner(1, "bad", 2)
+        with self.assertRaisesRegex(hook.Failed, "error: no"):
+            tuner.run(1, 2, grid=(1,), warmup=False)
+
+    def test_hooks(self):
+        """What a hook changes before a launch is not known ahead."""
+        self.install()
+        from triton.runtime.autotuner import Config
+        told = []
+        tuner, fn = self.tuner(*(Config(told.append, B=b) for b in range(3)))
+        tuner.run(1, 2, grid=(1,), warmup=False)
+        self.assertEqual((self.most, len(told)), (1, 3))
+        tuner, fn = self.tuner(3, 4, 5, pre_hook=print)
+        tuner.run(1, 2, grid=(1,), warmup=False)
+        tuner, fn = self.tuner(6, 7, 8)
+        fn.pre_run_hooks.append(told.append)
+        tuner.run(1, 2, grid=(1,), warmup=False)
+        tuner, fn = self.tuner(9, 10, 11)
+        tuner.cache_results = True
+        tuner.run(1, 2, grid=(1,), warmup=False)
+        self.assertEqual((self.most, len(fn.kernels)), (1, 3))
+
+    def test_off(self):
+        for off in ({"ahead": False}, {}):
+            with mock.patch.dict(os.environ, {"TRITONC_AHEAD": "1" if off else "0"}):
+                self.install(**off)
+            tuner, _ = self.tuner(1, 2, 3)
+            tuner.run(1, 2, grid=(1,), warmup=False)
+            self.assertEqual(self.most, 1)
+            hook.uninstall()
+        self.use("3.5.1")
+        self.install()  # which has no such mode
+        tuner, _ = self.tuner(1, 2, 3)
+        tuner.run(1, 2, grid=(1,), warmup=False)
+        self.assertEqual(self.most, 1)
+
+    def test_within_another_mode(self):
+        import concurrent.futures
+        import triton
+        self.install()
+        tuner, fn = self.tuner(1, 2, 3)
+        with concurrent.futures.ThreadPoolExecutor() as pool, triton.AsyncCompileMode(pool):
+            tuner.nargs = {"x": 1, "y": 2}
+            self.assertEqual(tuner.prune_configs({}), tuner.configs)
+        self.assertEqual((fn.launches, self.calls()), (0, []))
+
+
 class ConcurrencyTest(Case):
     def test_threads(self):
         """Several compiles at once, whose stages take turns."""

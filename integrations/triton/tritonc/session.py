@@ -74,6 +74,7 @@ class Report(dict):
     def __init__(self, facts, entries):
         super().__init__(facts)
         kernels, groups, pids = {}, {"fell_back": {}, "refused": {}, "failed": {}}, set()
+        asked = set()
         for e in entries:
             if e["how"] == "compiled":
                 k = kernels.setdefault(e["name"], {"target": e["target"], "configurations": 0, "seconds": 0.0,
@@ -87,7 +88,10 @@ class Report(dict):
             else:
                 key = (e["name"], e["why"])
                 g = groups[e["how"]].setdefault(key, {"name": e["name"], "why": e["why"], "configurations": 0})
-                g["configurations"] += 1
+                if (key, e.get("digest")) not in asked:  # autotuners ask for what failed again
+                    g["configurations"] += 1
+                if e.get("digest"):
+                    asked.add((key, e["digest"]))
         self["kernels"] = kernels
         self.update({how: list(g.values()) for how, g in groups.items()})
         self["configurations"] = sum(k["configurations"] for k in kernels.values())

@@ -4,6 +4,7 @@ Triton makes the ttir of a kernel; everything from there to the cubin is tritonc
 so is what the launcher needs to know (shared memory, warps, scratch).
 """
 
+import hashlib
 import os
 import re
 
@@ -96,7 +97,8 @@ class Compilation:
                     self.compile(before, text, metadata)
                 except Failed as e:
                     if not self.hook.fallback:
-                        self.hook.session.add(how="failed", name=name_of(text), why=first_line(e))
+                        digest = hashlib.sha256("\0".join([*self.flags, text]).encode()).hexdigest()[:16]
+                        self.hook.session.add(how="failed", name=name_of(text), why=first_line(e), digest=digest)
                         if PTXAS.search(first_line(e)):
                             raise self.hook.ptxas_error(str(e)) from e
                         raise

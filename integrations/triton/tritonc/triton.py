@@ -14,6 +14,7 @@ import os
 import shlex
 import sys
 
+from . import ahead as tuning
 from . import children, program, session, torch, versions
 from . import server as serving
 from .autoload import YES
@@ -34,7 +35,7 @@ class Installed:
 _installed = None
 
 
-def install(program_path=None, fallback=None, flags=None, keep=None, assemble=True, server=None, compiler=None):
+def install(program_path=None, fallback=None, flags=None, keep=None, assemble=True, server=None, ahead=None, compiler=None):
     """Makes the triton package of this process, and of those that it starts, compile with
     tritonc; returns the Hook. A second call with the same arguments does nothing.
 
@@ -44,6 +45,7 @@ def install(program_path=None, fallback=None, flags=None, keep=None, assemble=Tr
     keep          a folder that gets the input of each compile that failed (default: TRITONC_KEEP)
     assemble      False stops at PTX, which stands in the cubin's place
     server        False starts a process for each kernel (default: False where TRITONC_SOCKET=off says so)
+    ahead         False has autotuners compile a configuration when they measure it (default: False where TRITONC_AHEAD=0 says so)
     compiler      another object with Compiler's method compile(), for this process alone
     """
     settings = {
@@ -53,6 +55,7 @@ def install(program_path=None, fallback=None, flags=None, keep=None, assemble=Tr
         "keep": keep or os.environ.get("TRITONC_KEEP") or None,
         "assemble": bool(assemble),
         "server": serving.wanted() if server is None else bool(server),
+        "ahead": os.environ.get("TRITONC_AHEAD", "1").lower() in YES if ahead is None else bool(ahead),
     }
     inherited = children.read()
     if inherited and all(inherited.get(k) == v for k, v in settings.items()):
@@ -74,7 +77,7 @@ def install_from_environment():
 
 def _install(settings, compiler=None):
     global _installed
-    asked = {k: settings[k] for k in ("program", "fallback", "flags", "keep", "assemble", "server")}
+    asked = {k: settings[k] for k in ("program", "fallback", "flags", "keep", "assemble", "server", "ahead")}
     try:
         import triton  # which may install the hook by itself, if the environment says so
     except ImportError as e:
@@ -118,6 +121,9 @@ def _install(settings, compiler=None):
         for backend in filter(None, (cuda, _backend("amd", "HIPBackend"))):
             _wrap_add_stages(backend, hook, undo)
     _add_to_hash(cuda, knobs, hook, undo)
+    if settings["ahead"] and hasattr(triton, "AsyncCompileMode"):
+        from triton.runtime.autotuner import Autotuner
+        tuning.wrap(Autotuner, triton.AsyncCompileMode, undo)
     first = settings.get("session") is None
     children.enter({**asked, "facts": vars(found), "session": log.folder, "triton": [triton.__version__, path]})
     undo.append(children.leave)
