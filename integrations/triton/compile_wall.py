@@ -1,0 +1,176 @@
+#!/usr/bin/env python3
+"""How long a program waits for compiles, through tritonc and with Triton alone.
+
+    integrations/triton/compile_wall.py [block] [autotune] [--rounds 1] [--json FILE]
+
+It needs a GPU, torch and Triton. Each program runs in a process with empty caches, and in
+a second one that finds them filled: the difference of both is what compiling, and
+what goes with it, takes.
+
+    block      a transformer block forward and backward, torch.compile(mode="max-autotune-no-cudagraphs")
+    autotune   a matmul over 16 configurations, @triton.autotune
+
+For block Inductor also says how long it compiled the choices of its matmuls ahead and how
+long it measured them; measuring is the GPU's, and the same for both.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+SIDES = ("triton", "tritonc")
+PROGRAMS = ("block", "autotune")
+SETTLED = re.compile(r"AUTOTUNE benchmarking takes ([\d.]+) seconds and ([\d.]+) seconds precompiling for (\d+) choices")
+
+
+# ---- the programs, each in a process of its own
+
+
+def block(a):
+    import torch
+    import torch.nn.functional as F
+    from torch._inductor.async_compile import AsyncCompile
+    d, heads, t, n = 512, 8, 512, 8
+    AsyncCompile.wait_pool_ready()
+
+    def weight(*shape):
+        return (torch.randn(*shape, device="cuda") * 0.02).to(torch.bfloat16).requires_grad_()
+
+    ws, ln = [weight(3 * d, d), weight(d, d), weight(4 * d, d), weight(d, 4 * d)], [weight(d) for _ in range(4)]
+    x = torch.randn(n, t, d, device="cuda", dtype=torch.bfloat16).requires_grad_()
+
+    def f(x, wqkv, wo, up, down, g, b, h, c):
+        q, k, v = F.linear(F.layer_norm(x, (d,), g, b), wqkv).view(n, t, 3, heads, d // heads).permute(2, 0, 3, 1, 4)
+        y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        x = x + F.linear(y.transpose(1, 2).reshape(n, t, d), wo)
+        return x + F.linear(F.gelu(F.linear(F.layer_norm(x, (d,), h, c), up), approximate="tanh"), down)
+
+    def once(g):
+        for w in (x, *ws, *ln):
+            w.grad = None
+        y = g(x, *ws, *ln)
+        y.float().square().mean().backward()
+        torch.cuda.synchronize()
+        return [y.detach().clone(), *(w.grad.clone() for w in (x, *ws, *ln))]
+
+    want = once(f)
+    begun = time.perf_counter()
+    got = once(torch.compile(f, mode="max-autotune-no-cudagraphs"))
+    wall = time.perf_counter() - begun
+    off = max(float((p.float() - q.float()).norm() / q.float().norm()) for p, q in zip(got, want))
+    return {"wall": wall, "off": off}
+
+
+def autotune(a):
+    sys.path.append(str(HERE.parents[1] / "bench"))
+    import kernels
+    import torch
+    import triton
+    import tune_times
+    size = 2048
+    fn = triton.autotune(configs=[triton.Config(c["kwargs"], num_warps=c["num_warps"], num_stages=c["num_stages"])
+                                  for c in (tune_times.matmul_config(*t) for t in tune_times.TUTORIAL)], key=["M", "N", "K"])(kernels.matmul)
+    x, y = (torch.randn(size, size, device="cuda", dtype=torch.float16) for _ in range(2))
+    out = torch.empty(size, size, device="cuda", dtype=torch.float16)
+    want = x @ y
+    torch.cuda.synchronize()
+    begun = time.perf_counter()
+    fn[lambda m: (triton.cdiv(size, m["BM"]) * triton.cdiv(size, m["BN"]),)](x, y, out, size, size, size, size, 1, size, 1, size, 1)
+    torch.cuda.synchronize()
+    return {"wall": time.perf_counter() - begun, "off": float((out.float() - want.float()).norm() / want.float().norm()),
+            "best": str(fn.best_config)}
+
+
+def child(a):
+    hook = None
+    if a.side == "tritonc":
+        sys.path.append(str(HERE))
+        import tritonc.triton as hook
+        hook.install(a.program)
+    found = globals()[a.child](a)
+    if hook:
+        said = hook.report()
+        found["report"] = {k: said[k] for k in ("configurations", "seconds", "served")} | {k: len(said[k]) for k in ("fell_back", "refused", "failed")}
+    with open(a.out, "w") as f:
+        json.dump(found, f)
+
+
+# ---- the parent
+
+
+def measure(a, what, side):
+    """{"cold", "warm"} of a program."""
+    with tempfile.TemporaryDirectory(prefix="wall-") as tmp:
+        env = {k: v for k, v in os.environ.items() if not k.startswith("TRITONC")}
+        env.update({v: os.path.join(tmp, v.lower()) for v in ("TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR", "TRITONC_CACHE_DIR")})
+        found = {}
+        for state in ("cold", "warm"):
+            out = os.path.join(tmp, state)
+            command = [sys.executable, __file__, "--child", what, "--side", side, "--out", out, *(["--program", a.program] if a.program else [])]
+            r = subprocess.run(command, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=a.limit)
+            if r.returncode:
+                raise RuntimeError(f"{what} by {side}, {state}: {(r.stderr.strip().splitlines() or ['it said nothing'])[-1]}")
+            found[state] = json.loads(pathlib.Path(out).read_text())
+            settled = SETTLED.findall(r.stderr + r.stdout)
+            if settled:
+                found[state]["measuring"], found[state]["compiling"] = (sum(float(s[i]) for s in settled) for i in (0, 1))
+                found[state]["choices"] = sum(int(s[2]) for s in settled)
+        return found
+
+
+def table(results):
+    lines = [f"{'':22}{'cold s':>8}{'warm s':>8}{'difference':>11}"]
+    for what, sides in results.items():
+        best = {}
+        for side, rounds in sides.items():
+            for r in rounds:
+                cold, warm = r["cold"]["wall"], r["warm"]["wall"]
+                best[side] = min(best.get(side, cold - warm), cold - warm)
+                more = "".join(f"; {k} {r['cold'][k]:.4g}" for k in ("compiling", "measuring", "choices") if k in r["cold"])
+                lines.append(f"{what + ' ' + side:22}{cold:8.2f}{warm:8.2f}{cold - warm:11.2f}{more}; off {r['cold']['off']:.2g}"
+                             + (f"; {r['cold']['report']}" if "report" in r["cold"] else ""))
+        if len(best) == 2:
+            lines.append(f"{what}: cold less warm, tritonc takes {best['tritonc'] / best['triton']:.3f} of Triton's time")
+    return "\n".join(lines)
+
+
+def main(argv=None):
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("programs", nargs="*", metavar="PROGRAM", help="block, autotune (both)")
+    p.add_argument("--rounds", type=int, default=1)
+    p.add_argument("--limit", type=float, default=300, help="seconds that one process may take (%(default)s)")
+    p.add_argument("--program", help="the tritonc to measure")
+    p.add_argument("--json", help="a file for all that was found")
+    p.add_argument("--child", choices=PROGRAMS, help=argparse.SUPPRESS)
+    p.add_argument("--side", choices=SIDES, help=argparse.SUPPRESS)
+    p.add_argument("--out", help=argparse.SUPPRESS)
+    a = p.parse_args(argv)
+    if a.child:
+        return child(a)
+    unknown = set(a.programs) - set(PROGRAMS)
+    if unknown:
+        p.error(f"there is no program {', '.join(sorted(unknown))}; there are {', '.join(PROGRAMS)}")
+    results, bad = {}, False
+    for what in a.programs or PROGRAMS:
+        for _ in range(a.rounds):
+            for side in SIDES:
+                try:
+                    results.setdefault(what, {}).setdefault(side, []).append(measure(a, what, side))
+                except (RuntimeError, subprocess.TimeoutExpired) as e:
+                    print(e, file=sys.stderr)
+                    bad = True
+        if a.json:
+            pathlib.Path(a.json).write_text(json.dumps(results, indent=1) + "\n")
+    print(table(results))
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,111 @@
+"""Tests of check_programs.py and compile_wall.py on stand-ins for torch, Triton and tritonc."""
+
+import contextlib
+import io
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE.parent), str(HERE)]
+import check_programs
+import compile_wall
+import standin_triton
+
+TORCH = """
+import pickle, random, types
+class Tensor: pass
+manual_seed = random.seed
+cuda = types.SimpleNamespace(synchronize=lambda: None)
+def save(x, path):
+    with open(path, "wb") as f: pickle.dump(x, f)
+def load(path, weights_only):
+    with open(path, "rb") as f: return pickle.load(f)
+"""
+
+# The stand-in for Triton's own compiler and the one for tritonc's give different texts.
+COMPILES = "from triton.backends.nvidia import compiler\nasm, _ = compiler.compile('tt.func public @k()')\n"
+PROGRAMS = {
+    "good": COMPILES + "import random\nprint('noise')\nresult_gold = {'a': (random.random(), len(str(sys_argv := 1)))}\n",
+    "wrong": COMPILES + "results = [1, 'Triton' in str(asm['cubin'])]\n",
+    "fails": COMPILES + "result = 1\nif b'our' in bytes(str(asm['cubin']), 'ascii'): raise ValueError('it is ours')\n",
+    "refused": "from triton.backends.nvidia import compiler\ntry: compiler.compile('bad')\nexcept Exception: pass\n" + COMPILES + "result = 1\n",
+    "without": "result = 1\n",
+    "hangs": COMPILES + "import time\nresult = 1\nif b'our' in bytes(str(asm['cubin']), 'ascii'): time.sleep(1e6)\n",
+    "broken": "raise ImportError('no such thing')\n",
+    "silent": COMPILES,
+}
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        tmp = tempfile.TemporaryDirectory()
+        self.addCleanup(tmp.cleanup)
+        self.folder = pathlib.Path(tmp.name)
+        site = self.folder / "site"
+        (site / "torch").mkdir(parents=True)
+        (site / "torch" / "__init__.py").write_text(TORCH)
+        standin_triton.write(site)
+        self.fake = standin_triton.write_program(self.folder / "tritonc")
+        self.env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(site), str(HERE.parent)]), "TRITONC_SOCKET": "off",
+                    "FAKE_LOG": str(self.folder / "log"), "FAKE_PTXAS": "/ptxas"}
+
+
+@unittest.skipUnless(hasattr(os, "fork"), "no fork here")
+class ProgramsTest(Case):
+    def test_verdicts(self):
+        programs = self.folder / "programs"
+        programs.mkdir()
+        for name, text in PROGRAMS.items():
+            (programs / f"{name}.py").write_text(text)
+        out = self.folder / "out.json"
+        command = [sys.executable, str(HERE.parent / "check_programs.py"), str(programs), "--program", str(self.fake), "--limit", "10", "--json", str(out)]
+        r = subprocess.run(command, env=self.env, capture_output=True, text=True)
+        self.assertEqual(r.returncode, 1, r.stdout + r.stderr)
+        found = {row["name"][:-3]: row["verdict"] for row in json.loads(out.read_text())}
+        self.assertEqual(found, {"good": "ok", "wrong": "WRONG", "fails": "FAILED", "refused": "FAILED", "without": "NOT OURS", "hangs": "HUNG",
+                                 "broken": "skipped", "silent": "skipped"}, r.stdout + r.stderr)
+        self.assertRegex(r.stdout, r"fails.py +FAILED +ValueError: it is ours\n")
+        self.assertIn("8 programs, ", r.stdout)
+        self.assertNotIn("noise", r.stdout)
+        r = subprocess.run([*command, "--only", "good"], env=self.env, capture_output=True, text=True)
+        self.assertEqual((r.returncode, r.stdout), (0, "1 programs, 1 kernels: 1 ok\n"))
+
+    def test_nothing(self):
+        with contextlib.redirect_stderr(io.StringIO()) as out, self.assertRaises(SystemExit):
+            check_programs.main([str(self.folder), "--only", "nothing"])
+        self.assertIn("there is no program in", out.getvalue())
+
+
+class WallTest(Case):
+    def test_table(self):
+        def made(cold, warm, **more):
+            return {"cold": {"wall": cold, "off": 0.01, **more}, "warm": {"wall": warm, "off": 0.01}}
+
+        text = compile_wall.table({"block": {"triton": [made(12, 2, compiling=7.0, measuring=2.0, choices=80), made(11, 2)],
+                                             "tritonc": [made(5, 2, report={"configurations": 9})]}})
+        self.assertIn("block: cold less warm, tritonc takes 0.333 of Triton's time", text)
+        self.assertRegex(text, r"block triton +12.00 +2.00 +10.00; compiling 7; measuring 2; choices 80; off 0.01\n")
+        self.assertIn("{'configurations': 9}", text)
+
+    def test_what_inductor_says(self):
+        self.assertEqual(compile_wall.SETTLED.findall("SingleProcess AUTOTUNE benchmarking takes 0.5123 seconds and 2.1 seconds precompiling for 20 choices\n"),
+                         [("0.5123", "2.1", "20")])
+
+    def test_failures(self):
+        """A program that cannot run is said, and fails the script."""
+        (self.folder / "site" / "torch" / "__init__.py").write_text("raise ImportError('no GPU')")
+        r = subprocess.run([sys.executable, str(HERE.parent / "compile_wall.py"), "block"], env=self.env, capture_output=True, text=True)
+        self.assertEqual(r.returncode, 1)
+        self.assertEqual(r.stderr, "block by triton, cold: ImportError: no GPU\nblock by tritonc, cold: ImportError: no GPU\n")
+        with contextlib.redirect_stderr(io.StringIO()) as out, self.assertRaises(SystemExit):
+            compile_wall.main(["nothing"])
+        self.assertIn("there is no program nothing; there are block, autotune", out.getvalue())
+
+
+if __name__ == "__main__":
+    unittest.main()
