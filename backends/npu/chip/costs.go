@@ -39,6 +39,8 @@ type Costs struct {
 	VectorStart float64 `cost:"vector_start"`
 	CubeStart   float64 `cost:"cube_start"`
 	BlockStart  float64 `cost:"block_start"`
+	// Sync is how long cores take to go on when the last one has come.
+	Sync float64 `cost:"sync"`
 	// Scalar is how long an instruction of the scalar unit takes.
 	Scalar float64 `cost:"scalar"`
 }

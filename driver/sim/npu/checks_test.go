@@ -2,10 +2,12 @@ package npu_test
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/tritonc/tritonc/backends/npu/chip"
+	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/driver/sim/npu"
 )
 
@@ -52,6 +54,11 @@ func launch(t *testing.T, code string, programs int, opt npu.Options) (*npu.Repo
 func TestChecks(t *testing.T) {
 	const load = "  dma %10 %11 @0:2:1\n"
 	const loaded = load + "  set_flag mte2 v 0\n  wait_flag mte2 v 0\n"
+	const place = "  %30 index = core_id\n  %31 index = const 32\n  %32 index = arith.muli %30 %31\n"
+	const halves = place + "  %33 gm<f32,1> = cast %0 [%32] [32] [1]\n  %34 ub<f32,1> = cast %11 [0] [32] [1]\n  %35 f32 = const 0\n  fill %35 %34 @0:2:1\n" +
+		"  set_flag v mte3 0\n  wait_flag v mte3 0\n  dma %34 %33 @0:3:1\n"
+	const othersHalf0 = place + "  %40 index = arith.subi %31 %32\n  %41 gm<f32,1> = cast %0 [%40] [32] [1]\n  %42 ub<f32,1> = cast %12 [0] [32] [1]\n  dma %41 %42 @0:5:1\n"
+	const othersHalf = othersHalf0 + "  return\n"
 	for _, tt := range []struct {
 		name, good, bad string
 		programs        int
@@ -114,6 +121,31 @@ func TestChecks(t *testing.T) {
 			good: "  %13 f32 = const 0\n  fill %13 %11 @0:2:1\n  set_flag v mte3 0\n  wait_flag v mte3 0\n  dma %11 %10 atomic=arith.addf @0:3:1\n  return\n",
 			bad:  "  %13 f32 = const 0\n  fill %13 %11 @0:2:1\n  set_flag v mte3 0\n  wait_flag v mte3 0\n  dma %11 %10 @0:3:1\n  return\n",
 			kind: npu.Conflict, line: 3, message: "byte 0 of buffer x is accessed by several programs, one of which writes it",
+		},
+		{
+			// Each of two cores writes half of the buffer, and reads the other's.
+			name: "cores that read what others write", programs: 2,
+			good: halves + "  sync_block all_vector 3 @0:4:1\n" + othersHalf,
+			bad:  halves + othersHalf,
+			kind: npu.Conflict, line: 3, message: "byte 128 of buffer x is accessed by several programs, one of which writes it",
+		},
+		{
+			name: "cores that wait after others have read", programs: 2,
+			good: othersHalf0 + "  sync_block all 3 @0:4:1\n" + halves + "  return\n",
+			bad:  othersHalf0 + "  sync_block all_sub_vector 3 @0:4:1\n" + halves + "  return\n",
+			kind: npu.Conflict, line: 5, message: "byte 0 of buffer x is accessed by several programs, one of which writes it",
+		},
+		{
+			name: "a core that ends where others wait", programs: 3,
+			good: "  sync_block all_vector 3 @0:2:1\n  return\n",
+			bad:  "  %13 index = core_id\n  %14 index = const 1\n  %15 i1 = arith.cmpi %13 %14 predicate=0\n  branch %15 M L\nL:\n  sync_block all_vector 3 @0:2:1\nM:\n  return\n",
+			kind: npu.Deadlock, line: 2, message: `program 0 waits in sync_block_all("all_vector", 3) for all 3 programs, and program 1 has ended without it`,
+		},
+		{
+			name: "cores that wait in different places", programs: 2,
+			good: "  %13 index = core_id\n  %14 index = const 1\n  %15 i1 = arith.cmpi %13 %14 predicate=0\n  branch %15 M L\nL:\n  sync_block all 4 @0:2:1\n  return\nM:\n  sync_block all 4 @0:3:1\n  return\n",
+			bad:  "  %13 index = core_id\n  %14 index = const 1\n  %15 i1 = arith.cmpi %13 %14 predicate=0\n  branch %15 M L\nL:\n  sync_block all 4 @0:2:1\n  return\nM:\n  sync_block all 5 @0:3:1\n  return\n",
+			kind: npu.Deadlock, line: 3, message: `program 1 waits in sync_block_all("all", 5) for all 2 programs, and program 0 waits in sync_block_all("all", 4)`,
 		},
 		{
 			name: "a flag set twice",
@@ -210,5 +242,81 @@ func TestShared(t *testing.T) {
 		if got := cycles(programs); got < want-1e-3 || got > want+1e-3 {
 			t.Errorf("%d programs: a transfer takes %g cycles, want %g", programs, got, want)
 		}
+	}
+}
+
+// TestMeeting: cores go on a documented time after the last one has come, each time, and
+// results and cycles are the same in each run.
+func TestMeeting(t *testing.T) {
+	// Core i computes i times before the first meeting, and once before the second.
+	const code = `  %20 index = core_id
+  %21 index = const 0
+  %22 index = const 1
+  dma %10 %11 @0:2:1
+  set_flag mte2 v 0
+  wait_flag mte2 v 0
+L:
+  %23 i1 = arith.cmpi %21 %20 predicate=2
+  branch %23 M N
+M:
+  vector math.exp %12 %11 @0:3:1
+  %21 index = arith.addi %21 %22
+  jump L
+N:
+  sync_block all_vector 3 @0:4:1
+  vector math.exp %12 %11 @0:5:1
+  sync_block all_vector 3 @0:6:1
+  return
+`
+	cycles := func(programs int) *npu.Report {
+		rep, err := launch(t, code, programs, npu.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return rep
+	}
+	rep, again := cycles(30), cycles(30)
+	if rep.Cycles != again.Cycles || !slices.Equal(rep.CoreCycles, again.CoreCycles) {
+		t.Errorf("%g cycles in one run, %g in another", rep.Cycles, again.Cycles)
+	}
+	for i, n := range rep.CoreCycles {
+		if d := n - rep.Cycles; d < -1e-3 {
+			t.Errorf("core %d of a program that ends where all have come ends after %g cycles, others after %g", i, n, rep.Cycles)
+		}
+	}
+	// The last core has 29 computations of 17 cycles before the first meeting where one alone has
+	// none: it waits for it. What is read is shared, and takes less time.
+	alone := cycles(1)
+	if d := rep.Cycles - alone.Cycles - 29*17; d < -10 || d > 30 {
+		t.Errorf("30 cores take %g cycles, one takes %g", rep.Cycles, alone.Cycles)
+	}
+	costs := chip.CostsOf(chip.Of("ascend910b3"))
+	costs.Sync += 1000
+	if d := rep.At(costs).Cycles - rep.Cycles; d < 2000-1e-3 || d > 2000+1e-3 {
+		t.Errorf("where cores go on 1000 cycles later, twice, the launch takes %g more", d)
+	}
+	costs.Sync -= 1000
+	costs.VectorStart += 10
+	if d := rep.At(costs).Cycles - rep.Cycles; d < 300-1e-3 || d > 300+1e-3 {
+		t.Errorf("where a computation takes 10 cycles more, the launch takes %g more, want those of 29 and 1", d)
+	}
+}
+
+// TestRoom: programs that wait for one another need a core each.
+func TestRoom(t *testing.T) {
+	const code = "  sync_block all_vector 3 @0:2:4\n  return\n"
+	if _, err := launch(t, code, 40, npu.Options{}); err != nil {
+		t.Error(err)
+	}
+	_, err := launch(t, code, 41, npu.Options{})
+	const want = "kernel k has all programs wait for one another, and a grid of 41 × 1 × 1 has 41: each needs a core of its own, and ascend910b3 has 40 vector cores"
+	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Fatalf("got %v, want %q", err, want)
+	}
+	if d := diag.All(err); len(d) != 1 || d[0].Pos.File != "k.py" || d[0].Pos.Line != 2 || d[0].Help != "launch at most 40 programs, each with a loop over its part of the work" {
+		t.Errorf("it is at %v, with %q", d[0].Pos, d[0].Help)
+	}
+	if _, err := launch(t, "  sync_block all_sub_vector 3 @0:2:4\n  return\n", 80, npu.Options{}); err != nil {
+		t.Errorf("vector cores of an AI core wait for one another: %v", err)
 	}
 }

@@ -17,7 +17,8 @@ type runner struct {
 	busy   [numPipes]bool
 	left   [numPipes]left // of the event that the pipe runs
 	timing
-	done int
+	done   int
+	synced int32 // how often the core has waited for the others
 }
 
 // left is what is left of an event: cycles, then bytes between the core and L2, and at the
@@ -40,35 +41,73 @@ func newRunner(t *trace) *runner {
 	return r
 }
 
-// simulate finds when the events of the cores of one AI core happen. They share its
-// bandwidth: transfers under way at a time have equal parts of it.
-func simulate(cores []*runner, k *rates) {
-	now := 0.0
+// group is the cores of one AI core, which share its bandwidth: transfers under way at a
+// time have equal parts of it. Now is the time up to which it has run.
+type group struct {
+	cores []*runner
+	now   float64
+}
+
+// simulate finds when the events of all cores happen: each group's by itself, up to where its
+// cores wait for all others. They go on when the last one has come.
+func simulate(groups []group, k *rates) {
+	for {
+		last, waiting := 0.0, false
+		for i := range groups {
+			groups[i].run(k)
+			for _, r := range groups[i].cores {
+				if r.waits() {
+					waiting, last = true, max(last, groups[i].now)
+				}
+			}
+		}
+		if !waiting {
+			return
+		}
+		for i := range groups {
+			for _, r := range groups[i].cores {
+				if r.waits() {
+					r.synced++
+					groups[i].now = last
+				}
+			}
+		}
+	}
+}
+
+// run finds when events happen until no more can.
+func (g *group) run(k *rates) {
 	for {
 		for started := true; started; {
 			started = false
-			for _, r := range cores {
+			for _, r := range g.cores {
 				for p := range numPipes {
-					started = r.begin(k.costs, p, now) || started
+					started = r.begin(k.costs, p, g.now) || started
 				}
 			}
 		}
 		flows := 0
-		for _, r := range cores {
+		for _, r := range g.cores {
 			flows += r.flows()
 		}
 		step := math.Inf(1)
-		for _, r := range cores {
+		for _, r := range g.cores {
 			step = min(step, r.soonest(k, flows))
 		}
 		if math.IsInf(step, 1) {
 			return
 		}
-		now += step
-		for _, r := range cores {
-			r.advance(k, flows, step, now)
+		g.now += step
+		for _, r := range g.cores {
+			r.advance(k, flows, step, g.now)
 		}
 	}
+}
+
+// waits reports whether all that a core can do before it waits for the others is done, and
+// more is to come.
+func (r *runner) waits() bool {
+	return r.done < len(r.t.events) && r.t.events[r.done].sync > r.synced
 }
 
 // begin has a pipe begin its next event, if that can begin.
@@ -78,7 +117,7 @@ func (r *runner) begin(k *chip.Costs, p Pipe, now float64) bool {
 	}
 	i := r.queues[p][r.next[p]]
 	e := &r.t.events[i]
-	if !r.ended(e.issued, now) || !r.ended(e.after, now) || e.fresh && r.done < int(i) {
+	if !r.ended(e.issued, now) || !r.ended(e.after, now) || e.fresh && r.done < int(i) || e.sync > r.synced {
 		return false
 	}
 	r.busy[p], r.left[p], r.starts[i] = true, left{e.cycles(k), e.bytes, e.far, e.outward}, now

@@ -21,6 +21,9 @@ type core struct {
 	// single is set while an instruction accesses one element of many.
 	single bool
 
+	// waits is the instruction in which the core waits for the others, nil while it runs.
+	waits *inst
+
 	trace             *trace
 	bytesIn, bytesOut int64
 	steps             uint64
@@ -43,9 +46,9 @@ func newCore(r *run, id, number int, t *trace) *core {
 	return c
 }
 
-// execute runs the program to its end, or to a fault.
+// execute runs the program to its end, to a fault, or to where it waits for other cores.
 func (c *core) execute(ctx context.Context) error {
-	for c.pc < len(c.p.code) && !c.stopped {
+	for c.pc < len(c.p.code) && !c.stopped && c.waits == nil {
 		if c.steps&(1<<12-1) == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -59,7 +62,7 @@ func (c *core) execute(ctx context.Context) error {
 		c.trace.scalars++
 		in.op.exec(c, in)
 	}
-	if !c.stopped {
+	if !c.stopped && c.waits == nil {
 		c.leftFlags()
 	}
 	return nil

@@ -70,6 +70,7 @@ type run struct {
 	args     []uint64
 	owners   map[*simt.Buffer]*owners
 	traffic  traffic
+	syncs    int32 // how often all cores have waited for one another
 	found    findings
 	stopped  bool
 }
@@ -157,13 +158,16 @@ func (p *Program) cube() bool {
 	return p.Core == AICore || p.Core == GridProgram && p.Used[L1]+p.Used[L0A]+p.Used[L0B]+p.Used[L0C] > 0
 }
 
-// all executes the program on all cores, one after the other; what they do to memory does
-// not depend on it unless there is a finding.
+// all executes the program on all cores, one after the other, each as far as it does not
+// wait for the others; what they do to memory does not depend on it unless there is a finding.
 func (r *run) all(ctx context.Context, blocks int) ([]*trace, *Report, error) {
 	c := r.opt.Chip
 	cores := c.Vectors
 	if r.prog.cube() {
 		cores = c.Cubes
+	}
+	if err := r.room(blocks, cores); err != nil {
+		return nil, nil, err
 	}
 	rep := &Report{Kernel: r.prog.Kernel, Chip: c.Name, Grid: r.grid, Programs: blocks, Used: r.prog.Used, Sizes: memories(c), prog: r.prog, cubes: c.Cubes}
 	r.cores = min(cores, blocks)
@@ -182,7 +186,24 @@ func (r *run) all(ctx context.Context, blocks int) ([]*trace, *Report, error) {
 	for i := range traces {
 		traces[i] = &trace{}
 	}
-	for i := range r.programs {
+	ended := 0
+	// execute has a core go on, and returns those that then wait for others: it or none.
+	execute := func(c *core) ([]*core, error) {
+		if err := c.execute(ctx); err != nil {
+			return nil, err
+		}
+		if c.waits != nil {
+			return []*core{c}, nil
+		}
+		rep.add(c)
+		ended++
+		if r.opt.Progress != nil {
+			r.opt.Progress(ended, r.programs)
+		}
+		return nil, nil
+	}
+	var waiting []*core
+	for i := 0; i < r.programs && !r.stopped; i++ {
 		id := i % r.cores
 		t := traces[id]
 		t.flush()
@@ -192,16 +213,28 @@ func (r *run) all(ctx context.Context, blocks int) ([]*trace, *Report, error) {
 			core.workspace = int64(work.Addr()) + int64(id)*int64(r.prog.Workspace)
 		}
 		r.parameters(core)
-		if err := core.execute(ctx); err != nil {
+		more, err := execute(core)
+		if err != nil {
 			return nil, nil, err
 		}
+		waiting = append(waiting, more...)
+	}
+	for len(waiting) > 0 && !r.stopped && r.meet(waiting) {
+		cores := waiting
+		waiting = nil
+		for _, core := range cores {
+			if r.stopped {
+				break
+			}
+			more, err := execute(core)
+			if err != nil {
+				return nil, nil, err
+			}
+			waiting = append(waiting, more...)
+		}
+	}
+	for _, core := range waiting { // for ever
 		rep.add(core)
-		if r.opt.Progress != nil {
-			r.opt.Progress(i+1, r.programs)
-		}
-		if r.stopped {
-			break
-		}
 	}
 	for _, t := range traces {
 		t.flush()

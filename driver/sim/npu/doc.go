@@ -17,13 +17,15 @@
 //	order.go, conflict.go          order between the pipes of a core, and between programs
 //	finding.go                     what is reported
 //	trace.go, l2.go, clock.go      what was executed, and how long it takes
+//	sync.go                        cores that wait for one another
 //	device.go, report.go           launches and their reports; lines.go has them by line, and
 //	                               timeline.go draws one
 //
 // # Two steps
 //
 // A launch first executes the program on each core, one core after the other and one
-// instruction after the other, as if each ended before the next begins. That is what a
+// instruction after the other, as if each ended before the next begins. Where cores wait for
+// one another, each runs up to there before any goes on. That is what a
 // program means whose flags are right; that they are is checked by the order that flags and
 // barriers make (vector clocks of the pipes), which is the same whatever instructions cost.
 // What was executed is a trace: instructions with their cycles and bytes. Then the traces

@@ -49,6 +49,7 @@ func init() {
 		{name: "set_flag", read: readFlag, exec: execSetFlag},
 		{name: "wait_flag", read: readFlag, exec: execWaitFlag},
 		{name: "barrier", read: readBarrier, exec: execBarrier},
+		{name: "sync_block", read: readSync, exec: execSync},
 	} {
 		opcodes[op.name] = op
 	}

@@ -126,7 +126,7 @@ type inst struct {
 	pipe  Pipe
 	args  []operand
 	lists [3][]operand
-	name  string // of the scalar operation
+	name  string // of the scalar operation, or a mode
 	fn    scalarFunc
 	// n is what the instruction says in numbers: the bits of a constant, an offset, a
 	// dimension, an event; flag whether it has its one option.
@@ -152,6 +152,9 @@ type Program struct {
 	regs    []regType
 	code    []inst
 	touches [numPipes]bool // pipes that access global memory
+	// together is an instruction by which all programs of a launch wait for one another, nil
+	// where there is none.
+	together *inst
 }
 
 // Params is how many arguments a launch gives.

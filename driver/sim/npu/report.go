@@ -54,16 +54,13 @@ func (r *Report) time(costs *chip.Costs) {
 	}
 	r.clock, r.Cycles, r.Pipes = costs.ClockMHz, 0, [numPipes]float64{}
 	r.times, r.CoreCycles = make([]timing, len(r.traces)), make([]float64, len(r.traces))
-	for first := range min(r.cubes, len(r.traces)) {
-		var group []*runner
-		for i := first; i < len(r.traces); i += r.cubes {
-			group = append(group, newRunner(r.traces[i]))
-		}
-		simulate(group, k)
-		for i, g := range group {
-			r.times[first+i*r.cubes] = g.timing
-		}
+	groups := make([]group, min(r.cubes, len(r.traces)))
+	for i, t := range r.traces {
+		n := newRunner(t)
+		r.times[i] = n.timing
+		groups[i%r.cubes].cores = append(groups[i%r.cubes].cores, n)
 	}
+	simulate(groups, k)
 	for i, t := range r.traces {
 		for e := range t.events {
 			r.Pipes[t.events[e].pipe] += r.times[i].ends[e] - r.times[i].starts[e]

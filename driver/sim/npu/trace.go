@@ -23,6 +23,7 @@ type costKind uint8
 const (
 	free       costKind = iota
 	scalars             // instructions of the scalar unit
+	syncs               // all cores go on
 	programs            // that start
 	transfers           // units are bytes between buffers, if there are any
 	toL0A               // bytes
@@ -39,6 +40,8 @@ func (w *work) cycles(k *chip.Costs) float64 {
 	switch w.kind {
 	case scalars:
 		return w.units * k.Scalar
+	case syncs:
+		return k.Sync
 	case programs:
 		return k.BlockStart
 	case transfers:
@@ -69,8 +72,10 @@ type event struct {
 	pipe Pipe
 	// issued is the event of the scalar unit after which it was issued, plus 1.
 	issued int32
-	// fresh events begin when all before have ended: a program that starts.
+	// fresh events begin when all before have ended: a program that starts, and cores that
+	// wait for one another. Of these, those of one number begin when all can; others have 0.
 	fresh bool
+	sync  int32
 }
 
 // trace is what a core has executed.
