@@ -35,7 +35,9 @@ func (t *trip) enter(ctx context.Context) (err error) {
 	defer func() { err = overMemory(t.src.Path, err) }()
 	defer work.Catch(&err) // of printing what the front end built
 	opts.Meter = meter
-	module, err := t.src.python.program.Build(ctx, dialect.NewContext(), t.src.variant, opts)
+	c := dialect.NewContext()
+	c.SetLoader(t.dialect) // for what functions of the backend's modules make
+	module, err := t.src.python.program.Build(ctx, c, t.src.variant, opts)
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/tritonc/tritonc/backends/npu/adapter"
 	"github.com/tritonc/tritonc/backends/npu/chip"
+	"github.com/tritonc/tritonc/backends/npu/hivm"
 	"github.com/tritonc/tritonc/backends/npu/npuir"
 	"github.com/tritonc/tritonc/core/backend"
 	"github.com/tritonc/tritonc/core/ir"
@@ -33,6 +34,7 @@ func New() *backend.Backend {
 		Tools:   []*backend.ToolKind{compilerKind},
 		Dialects: []backend.Dialect{
 			{Name: npuir.Name, Declaration: npuir.Declaration(), Make: func() *ir.Dialect { return npuir.Dialect }},
+			{Name: hivm.Name, Declaration: hivm.Declaration, Make: func() *ir.Dialect { return hivm.Dialect }},
 		},
 		ParseOptions: func(t sdk.Target, given string) (string, error) {
 			c, err := chipOf(t)
@@ -127,12 +129,13 @@ func plan(c *chip.Chip, o options) *backend.Plan {
 			{Name: stageTTIR, Doc: "Triton IR, inlined and simplified", Needs: facts.TTIR, Passes: ttirRows()},
 			{
 				Name: stageTTAdapter, Doc: "MLIR: memory copied in blocks, computations on tensors (linalg)",
-				Needs: facts.SimpleTTIR, Passes: adapterRows(), MLIR: o.MLIR, Run: func(k *backend.Compilation) error {
+				Needs: facts.SimpleTTIR, Passes: adapterRows(o.MLIR), MLIR: o.MLIR, Run: func(k *backend.Compilation) error {
 					warnOfArch(k, c)
 					warnOfSlices(k)
+					warnOfCubes(k)
 					one := 1 // as triton-ascend says: UB is not a launch's to give
 					k.Meta.Shared = &one
-					return k.RunPasses(adapterRows(), k.Plan.Facts)
+					return k.RunPasses(adapterRows(o.MLIR), k.Plan.Facts)
 				},
 			},
 			{
@@ -193,13 +196,18 @@ func ttirRows() []pass.Row {
 	}
 }
 
-// adapterRows are the passes of the stage ttadapter.
-func adapterRows() []pass.Row {
-	return []pass.Row{
+// adapterRows are the passes of the stage ttadapter in the syntax of a version of MLIR, of
+// which 19 is the vendor's compiler's.
+func adapterRows(mlir int) []pass.Row {
+	rows := []pass.Row{
 		{Pass: adapter.TritonToLinalg, Why: "an NPU has no pointers in tensors", Needed: true},
 		{Pass: canonicalize, Why: "much of the arithmetic of addresses is on constants"},
 		{Pass: std.CSE, Why: "accesses repeat the arithmetic of their addresses"},
 	}
+	if mlir == vendorMLIR {
+		rows = append(rows, pass.Row{Pass: adapter.ToHIVM, Why: "MLIR has no operation by which programs wait for one another", Needed: true})
+	}
+	return rows
 }
 
 // npuirRows are the passes of the stage npuir for a chip, with two of each buffer of a
@@ -230,7 +238,7 @@ func npuirRows(c *chip.Chip, multibuffer bool) []pass.Row {
 // passes are those that tritonc opt knows by name.
 func passes() []*pass.Pass {
 	var list []*pass.Pass
-	for _, rows := range [][]pass.Row{ttirRows(), adapterRows(), npuirRows(chip.All()[0], true)} {
+	for _, rows := range [][]pass.Row{ttirRows(), adapterRows(vendorMLIR), npuirRows(chip.All()[0], true)} {
 		for _, r := range rows {
 			known := false
 			for _, p := range list {

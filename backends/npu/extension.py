@@ -101,7 +101,19 @@ def sync_block_wait(sender, receiver, event_id, sender_pipe=None, receiver_pipe=
     _event("sync_block_wait", sender, receiver, event_id)
 
 
+_SYNC_MODES = ("all_cube", "all_vector", "all_sub_vector", "all")
+_PIPE_ALL = 7
+
+
 @core.extern
 def sync_block_all(mode, event_id):
-    _check(mode in ("all_cube", "all_vector", "all", "all_sub_vector"), f"sync_block_all(): {mode} is none of all_cube, all_vector, all, all_sub_vector")
-    raise NotImplementedError("sync_block_all(): programs do not wait for one another here; launch a kernel for each part")
+    _check(mode in _SYNC_MODES, f"sync_block_all(): {mode} is none of all_cube, all_vector, all, all_sub_vector")
+    _check(not isinstance(event_id, tl.tensor), "sync_block_all(): the event is a number that is known at compile time")
+    event = int(event_id)
+    _check(0 <= event and event < 16, f"sync_block_all(): the event {event} is not between 0 and 15")
+    attributes = {"sync_block_mode": [n for n in range(len(_SYNC_MODES)) if _SYNC_MODES[n] == mode][0], "flag_id": event}
+    if mode == "all_cube" or mode == "all":
+        attributes["tcube_pipe"] = _PIPE_ALL
+    if mode != "all_cube":
+        attributes["tvector_pipe"] = _PIPE_ALL
+    core._operation("hivm.hir.sync_block", [], attributes=attributes)

@@ -88,6 +88,8 @@ type binFacts struct {
 	LockNum       int64  `json:"lock_num"`
 	LockInitValue int64  `json:"lock_init_value"`
 	TaskType      *int64 `json:"bs_task_type,omitempty"`
+	// Together says, by Triton's name, that programs wait for one another.
+	Together bool `json:"launch_cooperative_grid,omitempty"`
 }
 
 // Files of the vendor's compiler in its working directory. Older ones write the second name.
@@ -114,7 +116,7 @@ func makeNPUBin(k *backend.Compilation, c *chip.Chip) error {
 		}
 	}
 	kernel := toVendorForm(k.Module)
-	input := text.Append(nil, k.Module, text.Options{Locations: true, MLIR: 19})
+	input := text.Append(nil, k.Module, text.Options{Locations: true, MLIR: vendorMLIR})
 	flags, err := vendorFlags(c, k.Request.OptionsJSON, vendorInput, vendorOutput)
 	if err != nil {
 		return err
@@ -145,6 +147,7 @@ func makeNPUBin(k *backend.Compilation, c *chip.Chip) error {
 	}
 	facts := binFacts{
 		Format: stageNPUBin, MixMode: kernel.mixMode, ParallelMode: simdMode, FFTS: c.Arch == archA2, TensorKinds: kernel.tensorKinds, UBBits: ubBits(said),
+		Together: kernel.together,
 	}
 	if host := filepath.Join(dir, vendorHost); exists(host) {
 		if err := readCallbacks(host, k.Meta.Name, &facts); err != nil {

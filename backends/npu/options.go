@@ -39,6 +39,9 @@ var optionSpecs = append([]sdk.OptionSpec{
 	{Name: "ir_override", Type: sdk.String, Default: "null", Doc: "file (.ttir) that replaces the result of its stage", CallerOnly: true},
 }, vendorSpecs()...)
 
+// vendorMLIR is the version of MLIR whose syntax the vendor's compiler reads.
+const vendorMLIR = 19
+
 // options are the values of optionSpecs that stages look at.
 type options struct {
 	NumWarps    int     `json:"num_warps"`
@@ -101,7 +104,7 @@ func checkOptions(c *chip.Chip, v sdk.Options) sdk.Diagnostics {
 	if n := number("max_num_imprecise_acc_default"); n < 0 {
 		refuse("max_num_imprecise_acc_default", "%d is negative", n)
 	}
-	if n := number("mlir"); n != 19 && n != 22 {
+	if n := number("mlir"); n != vendorMLIR && n != 22 {
 		refuse("mlir", "%d is neither 19 nor 22", n)
 	}
 	allowed, _ := v["allowed_dot_input_precisions"].([]string)

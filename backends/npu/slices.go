@@ -34,15 +34,20 @@ func warnOfSlices(k *backend.Compilation) {
 			Message:  fmt.Sprintf("%s: the part begins at byte %d of the tensor; instructions of an NPU begin at multiples of %d, so that it is moved first", name, at, chip.AlignUB),
 			Help:     fmt.Sprintf("offsets along the last dimension that are multiples of %d need no move", max(chip.AlignUB/size, 1)),
 		}
-		if l := ir.FileLocOf(op.Loc()); l != nil {
-			d.File, d.Line, d.Column = l.File, l.Line, l.Col+1
-		}
+		place(&d, op)
 		if !told[d.Error()] {
 			told[d.Error()] = true
 			k.Warn(d)
 		}
 		return ir.Advance
 	})
+}
+
+// place gives a warning the place of an operation.
+func place(d *sdk.Diagnostic, op *ir.Operation) {
+	if l := ir.FileLocOf(op.Loc()); l != nil {
+		d.File, d.Line, d.Column = l.File, l.Line, l.Col+1
+	}
 }
 
 // beginsAt is the byte of a dense tensor at which a slice with known offsets begins, and the

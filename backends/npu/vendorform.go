@@ -3,6 +3,7 @@ package npu
 import (
 	"slices"
 
+	"github.com/tritonc/tritonc/backends/npu/adapter"
 	"github.com/tritonc/tritonc/core/dialect/linalg"
 	"github.com/tritonc/tritonc/core/ir"
 )
@@ -30,12 +31,13 @@ const (
 // vendorKernel is what the vendor's compiler and a launch must know of a kernel.
 type vendorKernel struct {
 	mixMode     string
+	together    bool  // programs wait for one another
 	tensorKinds []int // of the arguments that are memory, in order
 }
 
 // toVendorForm gives the kernel of a module of the stage ttadapter the form that the
 // vendor's compiler takes: two arguments before its own, memory for locks and the workspace,
-// and attributes that say so.
+// attributes that say so, and the operations of its own.
 func toVendorForm(module *ir.Operation) vendorKernel {
 	ctx := module.Context()
 	module.SetAttr(ir.AnyBlockSizes, nil)
@@ -80,6 +82,8 @@ func toVendorForm(module *ir.Operation) vendorKernel {
 		f.SetAttr(mixModeAttr, ctx.StringAttr(k.mixMode))
 		f.SetAttr(parallelModeAttr, ctx.StringAttr(simdMode))
 	}
+	k.together = adapter.Together(module, k.mixMode == mixedMode)
+	adapter.Vendor(module)
 	return k
 }
 

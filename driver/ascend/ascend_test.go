@@ -263,6 +263,32 @@ func TestArguments(t *testing.T) {
 	}
 }
 
+// TestTogether: blocks that wait for one another have a core each.
+func TestTogether(t *testing.T) {
+	cann(t)
+	s := open(t)
+	for _, tt := range []struct {
+		mode string
+		most int
+		text string
+	}{
+		{"aiv", 38, "kernel k has all blocks wait for one another, and a grid of 39 x 1 x 1 has 39: each needs a core of its own, and the Ascend910B3 has 38 vector cores"},
+		{"mix", 19, "a grid of 20 x 1 x 1 has 20: each needs a core of its own, and the Ascend910B3 has 19 AI cores"},
+	} {
+		b := npubin("k", map[string]any{"mix_mode": tt.mode})
+		b.Cooperative = true
+		k := load(t, s, b)
+		launch := func(n int) error {
+			_, err := k.Launch(t.Context(), sdk.DeviceLaunch{Grid: [3]int{n, 1, 1}})
+			return err
+		}
+		if err := launch(tt.most); err != nil {
+			t.Error(err)
+		}
+		standin.Wants(t, launch(tt.most+1), tt.text)
+	}
+}
+
 // TestWorkspace: memory for all blocks of a grid, which grows, and locks, which begin each
 // launch with their value.
 func TestWorkspace(t *testing.T) {
@@ -391,7 +417,6 @@ func TestLoad(t *testing.T) {
 		{with(func(b *sdk.DeviceBinary) { b.Kernel = "" }), "do not name its kernel"},
 		{with(func(b *sdk.DeviceBinary) { b.Kernel = "other" }), "finding other: ACL_ERROR_RT_KERNEL_LOOKUP (the code has no such kernel)"},
 		{with(func(b *sdk.DeviceBinary) { b.NumCTAs = 2 }), "clusters of 2 blocks"},
-		{with(func(b *sdk.DeviceBinary) { b.Cooperative = true }), "launch_cooperative_grid"},
 		{with(func(b *sdk.DeviceBinary) { b.PDL = true }), "launch_pdl"},
 		{with(func(b *sdk.DeviceBinary) { b.GlobalScratchSize = 8 }), "8 bytes of scratch memory"},
 	} {

@@ -89,7 +89,9 @@ type kernel struct {
 	stub    *stub
 	own     string // a name that no other has
 	ffts    uint64
-	locks   *native.Region // those in use, then what they hold when a launch begins
+	// together kernels have all blocks wait for one another.
+	together bool
+	locks    *native.Region // those in use, then what they hold when a launch begins
 }
 
 // Load implements native.Library.
@@ -98,7 +100,7 @@ func (l *library) Load(s *native.Session, b *sdk.DeviceBinary) (native.Code, err
 	if err != nil {
 		return nil, err
 	}
-	k := &kernel{lib: l, session: s, name: b.Kernel, facts: facts}
+	k := &kernel{lib: l, session: s, name: b.Kernel, facts: facts, together: b.Cooperative}
 	if err := k.check(b); err != nil {
 		return nil, err
 	}
@@ -123,8 +125,6 @@ func (k *kernel) check(b *sdk.DeviceBinary) error {
 		return sdk.Errorf("the metadata of %s do not name its kernel", b.Name)
 	case b.NumCTAs > 1:
 		return sdk.Errorf("kernel %s runs in clusters of %s, and Ascend's NPUs have none", k.name, diag.Count(b.NumCTAs, "block")).WithHelp("num_ctas=1 gives the same results")
-	case b.Cooperative:
-		return sdk.Errorf("kernel %s is to have all blocks run at once (launch_cooperative_grid), which Ascend's NPUs do not promise", k.name)
 	case b.PDL:
 		return sdk.Errorf("kernel %s is to start before the one before it has ended (launch_pdl), which Ascend's NPUs do not do", k.name)
 	case b.GlobalScratchSize != 0:
@@ -215,6 +215,11 @@ func (k *kernel) Prepare(l *sdk.DeviceLaunch) (native.Launch, error) {
 		}
 		p.blocks *= uint32(n)
 	}
+	if kind, cores := k.cores(); k.together && int(p.blocks) > cores {
+		return nil, sdk.Errorf("kernel %s has all blocks wait for one another, and a grid of %d x %d x %d has %d: each needs a core of its own, and the %s has %s",
+			k.name, l.Grid[0], l.Grid[1], l.Grid[2], p.blocks, k.session.Device.Name, diag.Count(cores, kind)).
+			WithHelp("launch at most %d, each with a loop over its part of the work", cores)
+	}
 	if k.facts.FFTS {
 		p.args.address(k.ffts)
 	}
@@ -239,6 +244,15 @@ func (k *kernel) Prepare(l *sdk.DeviceLaunch) (native.Launch, error) {
 	}
 	p.args.end()
 	return p, nil
+}
+
+// cores are the kind of cores that run a block of the kernel each, and how many the device has.
+func (k *kernel) cores() (kind string, n int) {
+	n = k.session.Device.Multiprocessors
+	if c := chip.Of(k.session.Device.Target.Arch); k.facts.MixMode == "aiv" && c != nil {
+		return "vector core", n * c.Vectors / c.Cubes
+	}
+	return "AI core", n
 }
 
 // workspaces is the region for the memory of blocks.

@@ -3,8 +3,13 @@
 // So the stage is held to what MLIR says that its operations mean, not to what our own
 // simulator does.
 //
-// Open makes a device of it, for tests. Missing names the tool that is not installed. Programs of the grid run
-// one after the other. Accesses are not checked.
+//	mlircpu.go   the device: memory, tools, launches
+//	program.go   the module around a kernel
 //
-// It imports driver and the IR, and is imported by tests alone.
+// Open makes a device of it, for tests. Missing names the tool that is not installed. Programs
+// of the grid run one after the other, but where they wait for one another (sync_block_all)
+// as threads of the C library, of which the runner's process has the functions. Accesses are
+// not checked.
+//
+// It imports driver, the IR and package backends/npu/adapter, and is imported by tests alone.
 package mlircpu

@@ -5,13 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
 
+	"github.com/tritonc/tritonc/backends/npu/adapter"
 	"github.com/tritonc/tritonc/core/dialect"
 	"github.com/tritonc/tritonc/core/dialect/linalg"
 	"github.com/tritonc/tritonc/core/ir"
@@ -138,6 +138,8 @@ type kernel struct {
 	module string // without its last brace
 	params []ir.Type
 	ctx    *ir.Context
+	// together is set where programs wait for one another: each is a thread.
+	together bool
 }
 
 func (d *device) Load(b driver.Binary) (driver.Kernel, error) {
@@ -146,15 +148,21 @@ func (d *device) Load(b driver.Binary) (driver.Kernel, error) {
 	if err != nil {
 		return nil, err
 	}
-	k := &kernel{ctx: ctx, module: strings.TrimSuffix(strings.TrimSpace(string(text.Append(nil, f.Op, text.Options{}))), "}")}
+	k := &kernel{ctx: ctx}
 	for op := range f.Op.Body().Ops() {
-		if op.Is(linalg.Func) {
+		switch {
+		case !op.Is(linalg.Func):
+		case linalg.AsFunc(op).SymName() == adapter.SyncFunction:
+			k.together = true
+			op.Erase()
+		default:
 			k.name = linalg.AsFunc(op).SymName()
 			for _, v := range linalg.AsFunc(op).Body().First().Args() {
 				k.params = append(k.params, v.Type())
 			}
 		}
 	}
+	k.module = strings.TrimSuffix(strings.TrimSpace(string(text.Append(nil, f.Op, text.Options{}))), "}")
 	return k, nil
 }
 
@@ -210,100 +218,4 @@ func (k *kernel) Launch(ctx context.Context, l driver.Launch) (*driver.Result, e
 		}
 	}
 	return &driver.Result{Time: time.Since(start)}, nil
-}
-
-// program is a module with the kernel and a function main, which reads the memory of the
-// arguments from the standard input, runs the kernel for each place of a grid, and writes
-// the memory to the standard output; data is that memory.
-func (k *kernel) program(l *driver.Launch) (program string, data []byte, err error) {
-	var b strings.Builder
-	line := func(format string, args ...any) { fmt.Fprintf(&b, "    "+format+"\n", args...) }
-	b.WriteString(k.module)
-	b.WriteString("  func.func private @read(i32, i64, i64) -> i64\n  func.func private @write(i32, i64, i64) -> i64\n  func.func @main() {\n")
-	line("%%c0 = arith.constant 0 : index\n%%c1 = arith.constant 1 : index\n%%in = arith.constant 0 : i32\n%%out = arith.constant 1 : i32")
-	var names, types, outs []string
-	for i, a := range l.Args {
-		t := k.params[i]
-		word := text.TypeString(k.ctx, t)
-		types, names = append(types, word), append(names, fmt.Sprintf("%%a%d", i))
-		m := linalg.MemRefOf(k.ctx, t)
-		if m == nil {
-			bits, err := bitsOf(a)
-			if err != nil {
-				return "", nil, fmt.Errorf("argument %d of kernel %s: %w", i, k.name, err)
-			}
-			width := ir.BitWidth(t)
-			line("%%i%d = arith.constant %d : i%d", i, int64(bits<<(64-width))>>(64-width), width)
-			if ir.IsFloat(t) {
-				line("%%a%d = arith.bitcast %%i%d : i%d to %s", i, i, width, word)
-			} else {
-				names[i] = fmt.Sprintf("%%i%d", i)
-			}
-			continue
-		}
-		n := 0
-		if mem, ok := a.(*buffer); ok {
-			n = len(mem.data)
-			data = append(data, mem.data...)
-		} else if a != nil {
-			return "", nil, fmt.Errorf("argument %d of kernel %s is not memory", i, k.name)
-		}
-		size := max(ir.BitWidth(m.Elem), 8) / 8
-		line("%%m%d = memref.alloc() {alignment = 64 : i64} : memref<%dxi8>", i, n)
-		line("%%p%d = memref.extract_aligned_pointer_as_index %%m%d : memref<%dxi8> -> index", i, i, n)
-		line("%%q%d = arith.index_cast %%p%d : index to i64\n%%l%d = arith.constant %d : i64", i, i, i, n)
-		if n > 0 {
-			line("%%r%d = func.call @read(%%in, %%q%d, %%l%d) : (i32, i64, i64) -> i64", i, i, i)
-			outs = append(outs, fmt.Sprintf("%%w%d = func.call @write(%%out, %%q%d, %%l%d) : (i32, i64, i64) -> i64", i, i, i))
-		}
-		elem := text.TypeString(k.ctx, m.Elem)
-		line("%%v%d = memref.view %%m%d[%%c0][] : memref<%dxi8> to memref<%dx%s>", i, i, n, n/size, elem)
-		line("%%a%d = memref.cast %%v%d : memref<%dx%s> to %s", i, i, n/size, elem, word)
-	}
-	for i, n := range l.Grid {
-		line("%%n%d = arith.constant %d : index\n%%s%d = arith.constant %d : i32", i, n, i, n)
-		names, types = append(names, fmt.Sprintf("%%s%d", i)), append(types, "i32")
-	}
-	for i := range l.Grid {
-		line("scf.for %%g%d = %%c0 to %%n%d step %%c1 {\n%%x%d = arith.index_cast %%g%d : index to i32", i, i, i, i)
-		names, types = append(names, fmt.Sprintf("%%x%d", i)), append(types, "i32")
-	}
-	line("func.call @%s(%s) : (%s) -> ()\n}\n}\n}", k.name, strings.Join(names, ", "), strings.Join(types, ", "))
-	for _, o := range outs {
-		line("%s", o)
-	}
-	b.WriteString("    return\n  }\n}\n")
-	return b.String(), data, nil
-}
-
-// bitsOf are the bits of a scalar argument.
-func bitsOf(a any) (uint64, error) {
-	switch x := a.(type) {
-	case bool:
-		if x {
-			return 1, nil
-		}
-		return 0, nil
-	case int8:
-		return uint64(x), nil
-	case uint8:
-		return uint64(x), nil
-	case int16:
-		return uint64(x), nil
-	case uint16:
-		return uint64(x), nil
-	case int32:
-		return uint64(x), nil
-	case uint32:
-		return uint64(x), nil
-	case int64:
-		return uint64(x), nil
-	case uint64:
-		return x, nil
-	case float32:
-		return uint64(math.Float32bits(x)), nil
-	case float64:
-		return math.Float64bits(x), nil
-	}
-	return 0, fmt.Errorf("a kernel takes memory, integers of a size, floats and booleans, not a %T", a)
 }

@@ -5,14 +5,15 @@ import (
 	"testing"
 
 	"github.com/tritonc/tritonc/backends/npu/adapter"
+	"github.com/tritonc/tritonc/backends/npu/hivm"
 	"github.com/tritonc/tritonc/core/dialect"
 	"github.com/tritonc/tritonc/core/pass"
 	"github.com/tritonc/tritonc/internal/passtest"
 )
 
 func TestPass(t *testing.T) {
-	known := []*pass.Pass{adapter.TritonToLinalg}
-	passtest.RunIn(t, dialect.All(), "testdata", known, known...)
+	known := []*pass.Pass{adapter.TritonToLinalg, adapter.ToHIVM}
+	passtest.RunIn(t, append(dialect.All(), hivm.Dialect), "testdata", known, known...)
 }
 
 // TestRefused: what has no form for NPUs is a diagnostic, and not a panic.

@@ -14,6 +14,8 @@
 //	library.go     functions of the device library
 //	scaled.go      dots of operands with scales
 //	slice.go       slices of the language extensions
+//	sync.go        programs that wait for one another
+//	npu_to_hivm.go the same by the operation of the vendor's compiler
 //	control.go     loops and conditionals
 //
 // A pointer of the kernel is a memref of unknown size, a pointer in the kernel an offset
@@ -24,5 +26,5 @@
 // The analyses read the ttir, of which nothing changes meanwhile. They take for granted
 // that the arithmetic of addresses does not overflow.
 //
-// It imports core's IR, dialects and passes, and package linalg.
+// It imports core's IR, dialects and passes, and packages linalg and hivm.
 package adapter

@@ -6,3 +6,6 @@ import _ "embed" // the example is an archive of the tests, too
 //
 //go:embed testdata/triton-to-linalg/example.txtar
 var toLinalgExample string
+
+//go:embed testdata/npu-to-hivm/example.txtar
+var toHIVMExample string

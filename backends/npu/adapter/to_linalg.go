@@ -4,6 +4,7 @@ import (
 	gomath "math"
 	"slices"
 
+	"github.com/tritonc/tritonc/backends/npu/hivm"
 	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/dialect/arith"
 	"github.com/tritonc/tritonc/core/dialect/cf"
@@ -242,6 +243,8 @@ func (c *converter) operation(op *ir.Operation) {
 	case gpu.Barrier, llvm.Assume: // a program has one thread, and nothing uses what is assumed
 	case linalg.ExtractSlice, linalg.InsertSlice:
 		c.slice(op)
+	case hivm.SyncBlock:
+		c.sync(op)
 	case scf.For:
 		c.loop(op)
 	case scf.If:

@@ -23,12 +23,13 @@ type ahead struct {
 }
 
 // newAhead finds what can be done early, for buffers that the body makes; nil if there is
-// nothing, or no need.
+// nothing, or no need, or cores wait for one another in the loop.
 func newAhead(loop *ir.Operation, buffers []*ir.Operation) *ahead {
 	a := &ahead{loop: loop, stored: make(map[*ir.Value]bool)}
 	a.carried, a.needed = make([]bool, len(scf.IterArgs(loop))), make([]bool, len(scf.IterArgs(loop)))
-	waits := false
+	waits, synced := false, false
 	ir.Walk(loop, func(op *ir.Operation) ir.WalkResult {
+		synced = synced || op.Is(SyncBlock)
 		if op.Is(linalg.Load) {
 			space, _ := SpaceOf(op.Context(), linalg.AsLoad(op).Memref().Type())
 			waits = waits || space == UB
@@ -39,7 +40,7 @@ func newAhead(loop *ir.Operation, buffers []*ir.Operation) *ahead {
 		}
 		return ir.Advance
 	})
-	if !waits {
+	if !waits || synced { // what other programs write is not read before the core has waited for them
 		return nil
 	}
 	for i := range a.carried {

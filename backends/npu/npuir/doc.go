@@ -111,7 +111,15 @@
 //
 // A wait takes the flag back. A pair of pipes has 8 flags, and a flag that is set is not
 // set again before a wait has taken it. npuir.barrier has the core issue
-// nothing more until a pipe has completed what it has been given. A
+// nothing more until a pipe has completed what it has been given. With
+//
+//	npuir.sync_block "all_vector" 3
+//
+// a core waits for all of its pipes, and then until all cores of the launch wait in one with
+// the same mode and event. Where a program has one, npuir-map-blocks makes no loop over the
+// grid: a core runs the program of its own number, and a launch has at most as many programs
+// as cores. The mode "all_sub_vector" is about the vector cores of one AI core, of which one
+// runs the program: it waits for its own pipes. A
 // program without flags means what it does when each instruction completes before the
 // next begins; passes before the insertion of flags work on that form.
 //
@@ -126,5 +134,6 @@
 // last; one that is made outside of a loop and accessed in it, for as long as the loop.
 // What does not fit is an error with a table of the buffers that are alive together.
 //
-// The package imports core's IR, dialects and passes, and packages linalg and chip.
+// The package imports core's IR, dialects and passes, and packages linalg, adapter, hivm and
+// chip.
 package npuir

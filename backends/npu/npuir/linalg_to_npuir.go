@@ -3,6 +3,7 @@ package npuir
 import (
 	"slices"
 
+	"github.com/tritonc/tritonc/backends/npu/adapter"
 	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/dialect/arith"
 	"github.com/tritonc/tritonc/core/dialect/linalg"
@@ -20,10 +21,15 @@ var LinalgToNPUIR = &pass.Pass{
 	Run: func(r *pass.Run) error {
 		r.Module.Context().Load(Dialect)
 		for op := range r.Module.Body().Ops() {
-			if op.Is(linalg.Func) {
+			if op.Is(linalg.Func) && !op.IsPrivate() {
 				if err := lowerFunction(r, op); err != nil {
 					return err
 				}
+			}
+		}
+		for op := range r.Module.Body().Ops() {
+			if op.Is(linalg.Func) && linalg.AsFunc(op).SymName() == adapter.SyncFunction {
+				op.Erase()
 			}
 		}
 		return nil
@@ -99,6 +105,14 @@ func onTensors(op *ir.Operation) bool {
 }
 
 func (l *lowering) operation(op *ir.Operation) {
+	if mode, event, ok := adapter.SyncOf(op); ok {
+		l.Create(SyncBlock, ir.State{Attrs: []ir.NamedAttr{
+			{Name: "mode", Attr: l.Context().StringAttr(string(mode))},
+			{Name: "event", Attr: l.Context().I64Attr(event)},
+		}})
+		l.dead = append(l.dead, op)
+		return
+	}
 	switch op.Def() {
 	case linalg.Alloc:
 		v := op.OneResult()

@@ -1,6 +1,7 @@
 package npuir
 
 import (
+	"github.com/tritonc/tritonc/backends/npu/hivm"
 	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/dialect/arith"
 	"github.com/tritonc/tritonc/core/dialect/linalg"
@@ -12,14 +13,16 @@ import (
 // GridAttr is the attribute of the loop over the programs of a grid.
 const GridAttr = "npuir.grid"
 
-// MapBlocks makes the program of a core of a program of a grid.
+// MapBlocks makes the program of a core of a program of a grid. Where programs wait for one
+// another, a core runs one program, that of its number, and the grid has no more programs
+// than the launch has cores; the launch sees to that.
 var MapBlocks = &pass.Pass{
 	Name:    "npuir-map-blocks",
 	Doc:     "have each core loop over programs of the grid",
 	Example: mapBlocksExample,
 	Run: func(r *pass.Run) error {
 		for op := range r.Module.Body().Ops() {
-			if op.Is(linalg.Func) && op.StringAttr(CoreAttr) == "" {
+			if op.Is(linalg.Func) && !op.IsPrivate() && op.StringAttr(CoreAttr) == "" {
 				if err := mapBlocks(r, op); err != nil {
 					return err
 				}
@@ -40,12 +43,21 @@ func mapBlocks(r *pass.Run, f *ir.Operation) error {
 		return diag.Errorf(r.Place(f), "a kernel is one block, and its last arguments are the grid")
 	}
 	core := VectorCore
+	var syncs []*ir.Operation
 	ir.Walk(f, func(op *ir.Operation) ir.WalkResult {
 		if op.Is(MMAD) {
 			core = AICore
+		} else if op.Is(SyncBlock) {
+			syncs = append(syncs, op)
 		}
 		return ir.Advance
 	})
+	for _, op := range syncs {
+		if hivm.Mode(AsSyncBlock(op).Mode()) == hivm.AllCube && core == VectorCore {
+			op.Erase() // no cube core runs the program
+		}
+	}
+	together := Together(f)
 
 	b := ir.NewBuilder(f.Context())
 	index, i32 := f.Context().Index(), f.Context().I32()
@@ -57,20 +69,21 @@ func mapBlocks(r *pass.Run, f *ir.Operation) error {
 	}
 	plane := arith.Binary(b, arith.MulI, sizes[0], sizes[1])
 	all := arith.Binary(b, arith.MulI, plane, sizes[2])
-	id := b.Op(CoreID, nil, index).OneResult()
-	cores := b.Op(NumCores, nil, index).OneResult()
-	loop := scf.NewFor(b, id, all, cores)
-	loop.SetAttr(GridAttr, f.Context().Unit())
-	loop.Body().TakeOps(first)
-	b.SetToEnd(loop.Body())
-	b.Loc = end.Loc()
-	end.Remove()
-	scf.NewYield(b)
-	entry.Append(end)
-
-	b.SetToStart(loop.Body())
+	number := b.Op(CoreID, nil, index).OneResult()
+	if !together {
+		cores := b.Op(NumCores, nil, index).OneResult()
+		loop := scf.NewFor(b, number, all, cores)
+		loop.SetAttr(GridAttr, f.Context().Unit())
+		loop.Body().TakeOps(first)
+		b.SetToEnd(loop.Body())
+		b.Loc = end.Loc()
+		end.Remove()
+		scf.NewYield(b)
+		entry.Append(end)
+		b.SetToStart(loop.Body())
+		number = scf.InductionVar(loop)
+	}
 	b.Loc = f.Loc()
-	number := scf.InductionVar(loop)
 	line := arith.Binary(b, arith.DivSI, number, sizes[0])
 	at := [gridArgs]*ir.Value{
 		arith.Binary(b, arith.RemSI, number, sizes[0]),
@@ -81,6 +94,17 @@ func mapBlocks(r *pass.Run, f *ir.Operation) error {
 		entry.Arg(n + gridArgs + i).ReplaceAllUsesWith(arith.Cast(b, arith.IndexCast, v, i32))
 	}
 	return withoutPlace(f, entry, n+gridArgs, core)
+}
+
+// Together reports whether the programs of a module or function wait for one another, after
+// npuir-map-blocks.
+func Together(in *ir.Operation) bool {
+	found := false
+	ir.Walk(in, func(op *ir.Operation) ir.WalkResult {
+		found = found || op.Is(SyncBlock) && hivm.Mode(AsSyncBlock(op).Mode()) != hivm.AllSubVector
+		return ir.Advance
+	})
+	return found
 }
 
 // withoutPlace drops the arguments from number n on, and says which core runs the function.

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tritonc/tritonc/backends/npu/hivm"
 	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/dialect"
 	"github.com/tritonc/tritonc/core/dialect/linalg"
@@ -54,7 +55,7 @@ func TestRoundTrip(t *testing.T) {
 
 func TestPass(t *testing.T) {
 	known := []*pass.Pass{LinalgToNPUIR, ForwardCopies, MapBlocks, Multibuffer, PlanBuffers, InsertFlags}
-	passtest.RunIn(t, append(dialect.All(), append(linalg.Dialects(), Dialect)...), "testdata", known, known...)
+	passtest.RunIn(t, append(dialect.All(), append(linalg.Dialects(), Dialect, hivm.Dialect)...), "testdata", known, known...)
 }
 
 // TestRefused: instructions on memory that their pipe cannot access do not verify.

@@ -142,6 +142,14 @@ var (
 		Attrs: []ir.AttrDef{pipe("pipe")}, Effects: ir.Effects{Unknown: true},
 		Asm: "$pipe attr-dict",
 	}
+	// SyncBlock is by the scalar unit, which waits for all pipes of its core first. The mode is
+	// a hivm.Mode.
+	SyncBlock = &ir.OpDef{
+		Name: "npuir.sync_block", Doc: "wait until all cores of the launch have completed what they were given",
+		Attrs:   []ir.AttrDef{{Name: "mode", Kind: ir.AttrString}, {Name: "event", Kind: ir.AttrI64}},
+		Effects: ir.Effects{Unknown: true},
+		Asm:     "$mode $event attr-dict",
+	}
 )
 
 func flag(name, doc string) *ir.OpDef {
@@ -158,6 +166,6 @@ var Dialect = &ir.Dialect{
 	Name: Name, Doc: "tile programs of NPU cores",
 	Ops: []*ir.OpDef{
 		DMA, Fill, Iota, Vector, Broadcast, Transpose, Reduce, Gather, Scatter, MMAD,
-		CoreID, NumCores, Workspace, SetFlag, WaitFlag, Barrier,
+		CoreID, NumCores, Workspace, SetFlag, WaitFlag, Barrier, SyncBlock,
 	},
 }

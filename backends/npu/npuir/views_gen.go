@@ -547,3 +547,26 @@ func (v BarrierOp) Pipe() int64 { n, _ := v.Op.IntAttr("pipe"); return n }
 func (v BarrierOp) SetPipe(x int64) {
 	v.Op.SetAttr("pipe", v.Op.Context().IntAttr(v.Op.Context().Int(64), x))
 }
+
+// SyncBlockOp is a view of a npuir.sync_block: wait until all cores of the launch have completed what they were given.
+type SyncBlockOp struct{ Op *ir.Operation }
+
+// AsSyncBlock returns the view of op, which must be a npuir.sync_block.
+func AsSyncBlock(op *ir.Operation) SyncBlockOp {
+	if op.Name() != "npuir.sync_block" {
+		panic("BUG: " + op.Name() + " seen as npuir.sync_block")
+	}
+	return SyncBlockOp{op}
+}
+
+// Mode returns the attribute "mode".
+func (v SyncBlockOp) Mode() string { return v.Op.StringAttr("mode") }
+
+// SetMode sets the attribute "mode".
+func (v SyncBlockOp) SetMode(x string) { v.Op.SetAttr("mode", v.Op.Context().StringAttr(x)) }
+
+// Event returns the attribute "event".
+func (v SyncBlockOp) Event() int64 { n, _ := v.Op.IntAttr("event"); return n }
+
+// SetEvent sets the attribute "event".
+func (v SyncBlockOp) SetEvent(x int64) { v.Op.SetAttr("event", v.Op.Context().I64Attr(x)) }

@@ -75,6 +75,9 @@ func init() {
 		npuir.SetFlag:   setFlag,
 		npuir.WaitFlag:  waitFlag,
 		npuir.Barrier:   func(w *writer, op *ir.Operation) { w.emit("barrier %s", pipe(npuir.AsBarrier(op).Pipe())) },
+		npuir.SyncBlock: func(w *writer, op *ir.Operation) {
+			w.emit("sync_block %s %d", npuir.AsSyncBlock(op).Mode(), npuir.AsSyncBlock(op).Event())
+		},
 	}
 }
 

@@ -305,3 +305,46 @@ def half_math(x_ptr, out_ptr, n, B: tl.constexpr):
     i = tl.program_id(0) * B + tl.arange(0, B)
     x = tl.load(x_ptr + i, mask=i < n)
     tl.store(out_ptr + i, tl.sigmoid(x) + tl.sqrt(tl.abs(x)) * tl.exp(x), mask=i < n)
+
+
+@triton.jit
+def two_phases(x, partials, out, n, BLOCK: tl.constexpr, PROGRAMS: tl.constexpr, MODE: tl.constexpr):
+    pid = tl.program_id(0)
+    programs = tl.num_programs(0)
+    total = tl.zeros([BLOCK], tl.float32)
+    for start in range(pid * BLOCK, n, programs * BLOCK):
+        at = start + tl.arange(0, BLOCK)
+        total += tl.load(x + at, at < n, 0.0)
+    tl.store(partials + pid, tl.sum(total))
+    al.sync_block_all(MODE, 3)
+    each = tl.arange(0, PROGRAMS)
+    parts = tl.load(partials + each, each < programs, 0.0)
+    tl.store(out + pid, tl.sum(parts) + pid)
+
+
+@triton.jit
+def smoothed(x, y, n, ROUNDS: tl.constexpr, B: tl.constexpr):
+    i = tl.program_id(0) * B + tl.arange(0, B)
+    for r in range(ROUNDS):
+        left = tl.load(x + i - 1, (i > 0) & (i < n), 0.0)
+        right = tl.load(x + i + 1, i + 1 < n, 0.0)
+        at = tl.load(x + i, i < n, 0.0)
+        total = tl.sum(at)
+        at = 0.25 * left + 0.5 * at + 0.25 * right
+        tl.store(y + i, at, i < n)
+        al.sync_block_all("all", 0)
+        tl.store(x + i, at + 0.001 * total, i < n)
+        al.sync_block_all("all", 1)
+
+
+@triton.jit
+def products(x, y, out, M: tl.constexpr, N: tl.constexpr, MODE: tl.constexpr):
+    pid = tl.program_id(0)
+    m = tl.arange(0, M)
+    n = tl.arange(0, N)
+    a = tl.load(x + pid * M * N + m[:, None] * N + n[None, :])
+    tl.store(y + pid * M * M + m[:, None] * M + m[None, :], tl.dot(a, tl.trans(a)))
+    al.sync_block_all(MODE, 0)
+    next = (pid + 1) % tl.num_programs(0)
+    b = tl.load(y + next * M * M + m[:, None] * M + m[None, :])
+    tl.store(out + pid * M * N + m[:, None] * N + n[None, :], tl.dot(b, a))

@@ -52,7 +52,7 @@ func TestMLIR(t *testing.T) {
 		t.Fatalf("mlir-opt-22: %v\n%s", err, out)
 	}
 	// MLIR leaves out the dialect where a region has a default one.
-	out = []byte(strings.Replace(string(out), "\n    return\n", "\n    func.return\n", 1))
+	out = []byte(strings.NewReplacer("\n    return\n", "\n    func.return\n", "\n    call @", "\n    func.call @").Replace(string(out)))
 	f, err := text.ParseFile(dialect.NewContext(), "mlir-opt-22", out)
 	if err != nil {
 		t.Fatalf("what mlir-opt-22 printed: %v\n%s", err, out)

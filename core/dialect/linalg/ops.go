@@ -41,6 +41,13 @@ var (
 		Operands: []ir.Operand{many("operands")}, Traits: ir.Terminator,
 		Asm: "attr-dict ($operands^ `:` type($operands))?",
 	}
+	Call = &ir.OpDef{
+		Name: "func.call", Doc: "a call of a function",
+		Operands: []ir.Operand{many("operands")}, Results: results(),
+		Attrs:   []ir.AttrDef{{Name: "callee", Kind: ir.AttrSymbol}},
+		Effects: ir.Effects{Unknown: true},
+		Asm:     "$callee `(` $operands `)` attr-dict `:` functional-type($operands, results)",
+	}
 )
 
 // structured is an operation on inputs and outputs: tensors, which it gives changed as
@@ -229,7 +236,7 @@ func Dialects() []*ir.Dialect {
 
 var (
 	funcDialect = &ir.Dialect{
-		Name: "func", Doc: "functions", Ops: []*ir.OpDef{Func, Return},
+		Name: "func", Doc: "functions", Ops: []*ir.OpDef{Func, Return, Call},
 		Asm: &text.Dialect{Ops: map[*ir.OpDef]text.OpAsm{Func: {Parse: parseFunc, Print: printFunc}}},
 	}
 	linalgDialect = &ir.Dialect{

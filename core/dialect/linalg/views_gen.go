@@ -101,6 +101,63 @@ func (v ReturnOp) OperandsIndex(u *ir.Use) int {
 	return -1
 }
 
+// CallOp is a view of a func.call: a call of a function.
+type CallOp struct{ Op *ir.Operation }
+
+// AsCall returns the view of op, which must be a func.call.
+func AsCall(op *ir.Operation) CallOp {
+	if op.Name() != "func.call" {
+		panic("BUG: " + op.Name() + " seen as func.call")
+	}
+	return CallOp{op}
+}
+
+// Operands returns the operands "operands".
+func (v CallOp) Operands() []*ir.Value { return v.Op.Group(0) }
+
+// SetOperands replaces the operands "operands".
+func (v CallOp) SetOperands(x []*ir.Value) { v.Op.SetGroup(0, x) }
+
+// OperandsAt returns operand i of the operands "operands".
+func (v CallOp) OperandsAt(i int) *ir.Value { lo, _ := v.Op.GroupRange(0); return v.Op.Operand(lo + i) }
+
+// SetOperandsAt replaces operand i of the operands "operands".
+func (v CallOp) SetOperandsAt(i int, x *ir.Value) {
+	lo, _ := v.Op.GroupRange(0)
+	v.Op.SetOperand(lo+i, x)
+}
+
+// EraseOperandsAt removes operand i of the operands "operands".
+func (v CallOp) EraseOperandsAt(i int) { lo, _ := v.Op.GroupRange(0); v.Op.EraseOperand(lo + i) }
+
+// OperandsUse returns the use that is operand i of the operands "operands".
+func (v CallOp) OperandsUse(i int) *ir.Use {
+	lo, _ := v.Op.GroupRange(0)
+	return v.Op.OperandUse(lo + i)
+}
+
+// OperandsIndex returns which of the operands "operands" the use u is, or -1.
+func (v CallOp) OperandsIndex(u *ir.Use) int {
+	if lo, n := v.Op.GroupRange(0); u.Owner() == v.Op && lo <= u.Index() && u.Index() < lo+n {
+		return u.Index() - lo
+	}
+	return -1
+}
+
+// Callee returns the root of the symbol "callee".
+func (v CallOp) Callee() string {
+	if a, ok := v.Op.Attr("callee").(*ir.SymbolRefAttr); ok {
+		return a.Root
+	}
+	return ""
+}
+
+// SetCallee sets the attribute "callee".
+func (v CallOp) SetCallee(x string) { v.Op.SetAttr("callee", v.Op.Context().SymbolRef(x)) }
+
+// Results returns the results "results".
+func (v CallOp) Results() []*ir.Value { return v.Op.Results() }
+
 // FillOp is a view of a linalg.fill: the outputs filled with a scalar.
 type FillOp struct{ Op *ir.Operation }
 

@@ -51,6 +51,8 @@ module {
       %27 = arith.addi %value, %arg1 : i32
       memref.atomic_yield %27 : i32
     }
+    func.call @f(%loaded) {event = 3 : i64} : (f32) -> ()
     func.return
   }
+  func.func private @f(f32)
 }
