@@ -18,6 +18,8 @@ type assembly struct {
 	outs int
 	// tied is, by inputs, the output whose register it shares, or -1.
 	tied []int
+	// numbers says of inputs that they are constants, written in the text.
+	numbers []bool
 	// early says of outputs that they are written before all inputs are read.
 	early bool
 }
@@ -46,11 +48,11 @@ func (c *conv) inline(i *ir.InstCall, a *ir.InlineAsm) {
 		}
 		code := strings.TrimLeft(word, "&*% ")
 		if n, err := strconv.Atoi(code); err == nil {
-			s.tied = append(s.tied, n)
+			s.tied, s.numbers = append(s.tied, n), append(s.numbers, false)
 			ins = append(ins, outs[n])
 			continue
 		}
-		s.tied = append(s.tied, -1)
+		s.tied, s.numbers = append(s.tied, -1), append(s.numbers, code == "n" || code == "i")
 		ins = append(ins, letterClass(code))
 	}
 	var args []*value
@@ -62,6 +64,9 @@ func (c *conv) inline(i *ir.InstCall, a *ir.InlineAsm) {
 			}
 			if ins[n] != none {
 				v = c.coerce(v, ins[n])
+			}
+			if s.numbers[n] && !v.isConst() {
+				refuse("assembly whose operand %d is to be a constant and is not", len(outs)+n)
 			}
 			args = append(args, v)
 			n++

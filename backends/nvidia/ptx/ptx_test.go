@@ -111,6 +111,16 @@ func TestAssembly(t *testing.T) {
 	has(t, text, "{ .reg .b32 t$; add.u32 %r2, %r1, %r2; }", "mov.b32 \t%r2, 5;")
 }
 
+// Constraints n and i ask for a number in the text, which some operands of PTX must be.
+func TestAssemblyOfNumbers(t *testing.T) {
+	text := kernel(t, func(b *llir.Builder, x, p llir.Value) {
+		v := b.Asm("lop3.b32 $0, $1, $2, $3, $4;", "=r,r,n,r,i", false, llir.I32, x, b.M.I32(15), b.M.I32(64), b.M.I32(234))
+		b.Store(v, p, 4, false)
+		b.Ret(nil)
+	})
+	has(t, text, "lop3.b32 %r3, %r1, 15, %r2, 234;", "mov.b32 \t%r2, 64;")
+}
+
 func TestRefuses(t *testing.T) {
 	m := llir.NewModule("", "nvptx64-nvidia-cuda", layout)
 	f := m.NewFunc("k", false, llir.Void, llir.PtrIn(1))

@@ -525,7 +525,8 @@ func immediate(v *value, i int) bool {
 	case opCopy:
 		return true
 	case opAsm:
-		return false
+		s, ok := v.aux.(*assembly)
+		return ok && i < len(s.numbers) && s.numbers[i]
 	case opInst:
 		if v.flags&pure != 0 {
 			return i > 0 && v.typ != tNone // those whose constants are written by their type
