@@ -58,6 +58,8 @@ def time_tritonc(args, job):
     command = [args.tritonc, "compile", "--target", args.target, "--no-cache", "--time", "--json", "-n", job.kernel, "-s", job.signature()]
     for name, value in job.options.items():
         command += ["--option", f"{name}={value}"]
+    if args.to_llir:
+        command += ["--emit", "llir"]
     with tempfile.TemporaryDirectory() as out:
         def once():
             p = subprocess.run([*command, "-o", out, str(ir_jobs.TESTDATA / job.file)], capture_output=True, text=True)
@@ -149,6 +151,7 @@ def main():
     p.add_argument("--runs", type=int, default=7)
     p.add_argument("--json", help="a file for the rows")
     p.add_argument("--ours", action="store_true", help="tritonc alone")
+    p.add_argument("--to-llir", action="store_true", help="tritonc stops at llir, for which no tools of LLVM's are needed")
     p.add_argument("names", nargs="*")
     args = p.parse_args()
     sys.path.append(str(ir_jobs.TESTDATA))
