@@ -31,7 +31,7 @@ func controlHandlers(h map[*ir.OpDef]handler) {
 	h[cf.Br] = (*emitter).branch
 	h[cf.CondBr] = (*emitter).condBranch
 	h[gpu.Barrier] = (*emitter).barrierOp
-	h[ttg.LocalBarrier] = func(e *emitter, _ *ir.Operation) error { e.barrier(); return nil }
+	h[ttg.LocalBarrier] = func(e *emitter, _ *ir.Operation) error { e.meet(); return nil }
 	h[ttg.WarpSpecialize] = on(ttg.AsWarpSpecialize, (*emitter).warpSpecialize)
 	h[llvm.Assume] = on(llvm.AsAssume, (*emitter).assume)
 }
@@ -41,7 +41,7 @@ func (e *emitter) barrierOp(*ir.Operation) error {
 	if e.m.ctas > 1 {
 		e.meetCluster()
 	} else {
-		e.barrier()
+		e.meet()
 	}
 	return nil
 }

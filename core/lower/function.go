@@ -114,6 +114,8 @@ type emitter struct {
 	kept    map[llir.Value]keptMask
 	// due: a barrier is due before the reduction that is lowered accesses shared memory.
 	due bool
+	// apart: half of the threads are a barrier after the others, see membar.Effects.
+	apart bool
 	// unrolling is how many loops are being unrolled around what is lowered.
 	unrolling int
 	// matrix: a dot goes by matrix instructions. uneven: one of them is in an uneven loop.

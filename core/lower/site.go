@@ -6,6 +6,7 @@ import (
 
 	"github.com/tritonc/tritonc/core/analysis/membar"
 	"github.com/tritonc/tritonc/core/dialect/encoding"
+	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/dialect/ttg"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/layout"
@@ -111,6 +112,9 @@ func (s *Site) Warps() int { return s.e.m.warps }
 
 // Barrier waits for the threads of these warps.
 func (s *Site) Barrier() { s.e.barrier() }
+
+// Meet is one barrier of these warps, of an operation with the effect Meets or Apart.
+func (s *Site) Meet() { s.e.meet() }
 
 // Assert reports a message, with the operation's place, and stops the program unless the
 // i1 ok holds.
@@ -278,5 +282,39 @@ func (m *module) effects() membar.Foreign {
 
 // lower is the handler of an operation of the target's dialect.
 func (o *VendorOp) lower(e *emitter, op *ir.Operation) error {
-	return o.Lower(&Site{B: e.b, Thread: e.tid, e: e, op: op}, op)
+	if err := o.Lower(&Site{B: e.b, Thread: e.tid, e: e, op: op}, op); err != nil {
+		return err
+	}
+	if o.Effects == nil || !o.Effects(op).Apart {
+		return nil
+	}
+	if !e.apart {
+		if err := o.closed(op); err != nil {
+			return err
+		}
+	}
+	e.apart = !e.apart
+	return nil
+}
+
+// closed fails unless the threads that op has go ahead wait for the others later in its
+// block, and what is in between is the function's own code, whose barriers are known.
+func (o *VendorOp) closed(op *ir.Operation) error {
+	for next := op.Next(); next != nil; next = next.Next() {
+		if next.Def() == op.Def() && o.Effects(next).Apart {
+			return nil
+		}
+		foreign := ""
+		ir.Walk(next, func(in *ir.Operation) ir.WalkResult {
+			if in.Is(tt.Call) || in.Is(ttg.WarpSpecialize) {
+				foreign = in.Name()
+				return ir.Stop
+			}
+			return ir.Advance
+		})
+		if foreign != "" {
+			return fmt.Errorf("half of the threads are a barrier late after it, and %s has barriers of its own", foreign)
+		}
+	}
+	return fmt.Errorf("half of the threads are a barrier late after it, and no later one in its block has the others wait for them")
 }

@@ -219,8 +219,17 @@ func (m *module) setWarps(n int) {
 	}
 }
 
-// barrier waits for the threads that run the code: the program's, or the group's.
+// barrier waits for the threads that run the code: the program's, or the group's. Where
+// half of them are a barrier after the others, that takes two.
 func (e *emitter) barrier() {
+	e.meet()
+	if e.apart {
+		e.meet()
+	}
+}
+
+// meet is one barrier of the threads that run the code.
+func (e *emitter) meet() {
 	if e.m.work == nil && (e.m.warps > 1 || e.m.caps.Groups == nil) {
 		e.m.target.Barrier(e.b)
 		return

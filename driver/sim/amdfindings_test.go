@@ -45,6 +45,12 @@ func TestAMDFindings(t *testing.T) {
 	const write = "\tglobal_store_dword v1, v2, s[4:5]\n"
 	// A descriptor of the first pointer, whose records say nothing of its size.
 	const rsrc = "\ts_mov_b32 s8, s2\n\ts_and_b32 s9, s3, 0xffff\n\ts_mov_b32 s10, 0x7ffffffe\n\ts_mov_b32 s11, 0x27000\n"
+	// The second wave is a barrier after the first; each reads what the other has stored.
+	apart := func(barriers string) string {
+		return "\tv_readfirstlane_b32 s6, v0\n\ts_cmp_eq_u32 s6, 0\n\ts_cbranch_scc1 .Lahead\n\ts_barrier\n.Lahead:\n" +
+			"\tds_write_b32 v1, v0\n\ts_waitcnt lgkmcnt(0)\n" + barriers + "\tv_xor_b32_e32 v3, 0x100, v1\n\tds_read_b32 v2, v3\n" +
+			"\ts_waitcnt lgkmcnt(0)\n\ts_cmp_lg_u32 s6, 0\n\ts_cbranch_scc1 .Lend\n\ts_barrier\n.Lend:\n" + write
+	}
 	const loaded = "\ts_waitcnt vmcnt(0)\n" + write
 	for name, tt := range map[string]struct {
 		body string
@@ -73,6 +79,8 @@ func TestAMDFindings(t *testing.T) {
 		"barrier":        {"\tds_write_b32 v1, v0\n\ts_barrier\n", simt.FindWait, "a barrier is reached while stores to shared memory"},
 		"race":           {"\tds_write_b32 v1, v0\n\tv_xor_b32_e32 v3, 0x100, v1\n\tds_read_b32 v2, v3\n\ts_waitcnt lgkmcnt(0)\n" + write, simt.FindRace, "while warp 0"},
 		"exchange":       {"\tds_write_b32 v1, v0\n\tv_xor_b32_e32 v3, 0x100, v1\n\ts_waitcnt lgkmcnt(0)\n\ts_barrier\n\tds_read_b32 v2, v3\n\ts_waitcnt lgkmcnt(0)\n" + write, 0, ""},
+		"apart":          {apart("\ts_barrier\n\ts_barrier\n"), 0, ""},
+		"apart, early":   {apart("\ts_barrier\n"), simt.FindRace, "while warp 1"},
 		"buffer":         {rsrc + "\tbuffer_load_dword v2, v1, s[8:11], 0 offen\n" + loaded, 0, ""},
 		"buffer mask":    {rsrc + "\tv_bfrev_b32_e32 v3, 1\n\tbuffer_load_dword v2, v3, s[8:11], 0 offen offset:16\n" + loaded, 0, ""},
 		"buffer store":   {rsrc + "\tv_bfrev_b32_e32 v3, 1\n\tbuffer_store_dword v9, v3, s[8:11], 0 offen\n", 0, ""},

@@ -9,7 +9,8 @@ import (
 )
 
 // Operations are those of the dialects amdg and rocdl that are lowered: the exchange of
-// registers within a thread, buffer accesses, and hints to schedulers.
+// registers within a thread, buffer accesses, barriers of warps that take turns, and hints
+// to schedulers.
 func (t *Target) Operations() map[*ir.OpDef]*lower.VendorOp {
 	return map[*ir.OpDef]*lower.VendorOp{
 		amdg.Dialect().Op("amdg.in_thread_transpose"): {Lower: func(s *lower.Site, op *ir.Operation) error {
@@ -26,6 +27,11 @@ func (t *Target) Operations() map[*ir.OpDef]*lower.VendorOp {
 		amdg.Dialect().Op("amdg.buffer_atomic_cas"):           {Lower: t.bufferCompare, Atomic: true},
 		amdg.Dialect().Op("amdg.buffer_load_to_local"):        {Lower: t.bufferCopy, Effects: copiesFirst},
 		amdg.Dialect().Op("amdg.async_wait"):                  {Lower: t.asyncWait, Effects: waits},
+		amdg.Dialect().Op("amdg.cond_barrier"):                {Lower: t.condBarrier, Effects: apart},
+		amdg.Dialect().Op("amdg.memory_counter_wait"):         {Lower: t.counterWait},
+		amdg.ROCDL().Op("rocdl.s.barrier"):                    {Lower: meet, Effects: meets},
+		amdg.ROCDL().Op("rocdl.workitem.id.x"):                {Lower: threadNumber},
+		amdg.ROCDL().Op("rocdl.sched.group.barrier"):          {Lower: groupHint},
 		amdg.ROCDL().Op("rocdl.s.setprio"):                    {Lower: hint("llvm.amdgcn.s.setprio", "priority", llir.I16)},
 		amdg.ROCDL().Op("rocdl.sched.barrier"):                {Lower: hint("llvm.amdgcn.sched.barrier", "mask", llir.I32)},
 	}

@@ -30,5 +30,12 @@
 // the loop, is waited for and fenced before the loop: an iteration then has no more
 // barriers than the one before it makes due.
 //
+// A schedule may keep half of the threads a barrier after the others, from an operation
+// at which these alone wait to one at which those do. The hardware counts arrivals: when
+// the first half is at its n-th barrier, the other one is at the barrier before that. What
+// a thread does then comes after what others did before the last barrier but one. A barrier
+// that is due there is two in a row, which the lowering makes of it; so is the one of an
+// operation with scratch memory.
+//
 // The result is read-only: the lowering asks it before each operation.
 package membar

@@ -28,6 +28,8 @@ var effects = map[string]membar.Effects{
 	"run":    {Operands: []membar.Effect{membar.Reads | membar.Async}, Joins: true},
 	"join":   {Joins: true},
 	"join 1": {Joins: true, Pending: 1},
+	"meet":   {Meets: true},
+	"apart":  {Apart: true},
 }
 
 func foreign(op *ir.Operation) (membar.Effects, bool) {
@@ -115,6 +117,20 @@ func TestForeign(t *testing.T) {
 		"two maps": "ttg.async_commit_group {does = \"map\", scratch = 128 : i32}\nttg.async_commit_group {does = \"map\", scratch = 128 : i32}\n",
 		"a map lies where a copy goes": "ttg.async_commit_group {does = \"map\", scratch = 128 : i32}\n" + buffer +
 			on("in", "%a", ", bar, fence"),
+		"a barrier of the target's":             buffer + store("") + alone("meet") + load("") + alone("meet") + store(""),
+		"apart, one barrier is not enough":      buffer + alone("apart") + store("") + "gpu.barrier\n" + load("bar") + alone("apart"),
+		"apart, two are":                        buffer + alone("apart") + store("") + "gpu.barrier\n" + alone("meet") + load("") + alone("apart"),
+		"apart, one that is due counts for two": buffer + alone("apart") + store("") + load("bar") + store("bar") + alone("apart"),
+		"together again after a barrier":        buffer + alone("apart") + store("") + "gpu.barrier\n" + alone("apart") + load(""),
+		"together again after none":             buffer + alone("apart") + store("") + alone("apart") + load("bar"),
+		"what was stored before going apart":    buffer + store("") + alone("apart") + "gpu.barrier\n" + load("bar") + alone("apart"),
+		"met before going apart":                buffer + store("") + "gpu.barrier\n" + alone("apart") + load("") + "gpu.barrier\n" + alone("apart") + store(""),
+		"a loop of four clusters": buffer + alone("apart") + "scf.for %i = %n to %n step %n : i32 {\n" +
+			load("") + alone("meet") + "gpu.barrier\n" + store("") + "gpu.barrier\n" + "gpu.barrier\n" + "}\n" + alone("apart") + load(""),
+		"a loop of three clusters": buffer + alone("apart") + "scf.for %i = %n to %n step %n : i32 {\n" +
+			load("bar") + "gpu.barrier\n" + "gpu.barrier\n" + store("") + "gpu.barrier\n" + "}\n" + alone("apart") + load(""),
+		"scratch memory, apart": alone("apart") + "%q = ttg.convert_layout %x {scratch = 2048 : i32} : T256 -> T256\n" +
+			"%r = ttg.convert_layout %x {scratch = 2048 : i32, bar} : T256 -> T256\n" + alone("apart"),
 		"scratch memory lies where a copy goes": "%q = ttg.convert_layout %x {scratch = 2048 : i32} : T256 -> T256\n" + buffer +
 			on("in", "%a", ", bar, fence"),
 	} {

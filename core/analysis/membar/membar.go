@@ -82,6 +82,8 @@ type analysis struct {
 	again bool
 	// parts is set where the part of a buffer that a copy goes to was known.
 	parts bool
+	// apart is set while what is walked has half of the threads a barrier late.
+	apart bool
 }
 
 // oldest is the most operations that a module's operations leave pending.
@@ -152,7 +154,7 @@ func (a *analysis) op(op *ir.Operation, s state) state {
 	case op.Is(ttg.WarpSpecialize):
 		return a.groups(op, s)
 	case op.Is(gpu.Barrier), op.Is(ttg.LocalBarrier):
-		return s.met()
+		return a.barrier(s)
 	case op.Is(ttg.AsyncWait):
 		return a.copiesEnded(op, s)
 	case op.Is(cf.Br), op.Is(cf.CondBr):
@@ -178,6 +180,14 @@ func (a *analysis) op(op *ir.Operation, s state) state {
 		s = a.access(op, x, s)
 	}
 	return s
+}
+
+// barrier is the state after a barrier of the program.
+func (a *analysis) barrier(s state) state {
+	if a.apart {
+		return s.halfMet()
+	}
+	return s.met()
 }
 
 // loop accounts for a loop. Barriers and fences that its first iteration alone needs,
@@ -276,6 +286,14 @@ func (a *analysis) lastFence(op *ir.Operation) *ir.Operation {
 
 // foreignOp accounts for an operation of a target's dialect.
 func (a *analysis) foreignOp(op *ir.Operation, e Effects, s state) state {
+	switch {
+	case e.Apart && a.apart:
+		a.apart, s = false, s.together()
+	case e.Apart:
+		a.apart = true
+	case e.Meets:
+		s = a.barrier(s)
+	}
 	if e.Fences {
 		s = s.fenced()
 	}

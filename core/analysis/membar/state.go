@@ -44,6 +44,12 @@ type Effects struct {
 	// have read what all threads asked them to, but for the last Pending operations.
 	Joins   bool
 	Pending int
+	// Meets: all threads wait for one another, as at gpu.barrier.
+	Meets bool
+	// Apart: some threads wait here at a barrier that the others do not reach. The next such
+	// operation of the block has the others do so; in between each barrier that some wait at
+	// is one further on for the others.
+	Apart bool
 	// Waits: each thread waits until its asynchronous copies have ended, so that a barrier
 	// shows to all what they wrote.
 	Waits bool
@@ -71,6 +77,8 @@ type access struct {
 	age int
 	// ring is the part of root that was accessed, in a pipelined loop.
 	ring ring
+	// half: a barrier came after it, where half of the threads are one late.
+	half bool
 }
 
 // inFlight reports whether an engine reads for all threads.
@@ -147,9 +155,34 @@ func (s state) without(drop func(access) bool) state {
 
 // met is the state after a barrier, which waits for no engine that reads.
 func (s state) met() state {
-	return s.without(func(p access) bool {
-		return p.kind == pending && (p.write || p.Effect&Async == 0)
-	})
+	return s.without(access.metBy)
+}
+
+// metBy reports whether a barrier has threads wait for the access.
+func (x access) metBy() bool {
+	return x.kind == pending && (x.write || x.Effect&Async == 0)
+}
+
+// halfMet is the state after a barrier that some threads reach while the others are at the
+// next one: what those did before it comes before what these do after that one.
+func (s state) halfMet() state {
+	var out state
+	for _, p := range s {
+		if p.metBy() {
+			if p.half {
+				continue
+			}
+			p.half = true
+		}
+		out = out.with(p)
+	}
+	return out
+}
+
+// together is the state when those who are ahead have waited for the others: a barrier more
+// than these have, so that both have passed all but what came after the last one.
+func (s state) together() state {
+	return s.without(func(p access) bool { return p.half })
 }
 
 // fenced is the state after a fence of all threads.
