@@ -18,6 +18,7 @@ import (
 const (
 	optionSkipPasses = "skip_passes"
 	optionAsyncCopy  = "use_async_copy"
+	optionTurns      = "use_block_pingpong"
 )
 
 // scheduleHints are the values that schedule_hint may list, none of which has an effect
@@ -52,6 +53,7 @@ var optionSpecs = []sdk.OptionSpec{
 	{Name: "kpack", Type: sdk.Int, Default: "1", Doc: "instructions whose operands a thread reads from LDS together, 1 or 2"},
 	{Name: "use_buffer_ops", Type: sdk.Bool, Default: "true", Doc: "access memory by buffer instructions where offsets of 32 bits suffice"},
 	{Name: optionAsyncCopy, Type: sdk.Bool, Default: "false", Doc: "copy operands of dots in loops to LDS without registers, on gfx942 and gfx950"},
+	{Name: optionTurns, Type: sdk.Bool, Default: "true", Doc: "have warps take turns at matrix cores and memory in loops around dots by MFMA"},
 	{Name: "allow_flush_denorm", Type: sdk.Bool, Default: "false", Doc: "flush f32 denormals to zero"},
 	{Name: "max_num_imprecise_acc_default", Type: sdk.Int, Default: "0", Doc: "how many products an fp8 dot may accumulate at low precision; no effect here"},
 	{Name: "backend_name", Type: sdk.String, Default: `"hip"`, Doc: "the target's backend", Derived: true},
@@ -73,6 +75,7 @@ type options struct {
 	KPack            int               `json:"kpack"`
 	UseBufferOps     bool              `json:"use_buffer_ops"`
 	UseAsyncCopy     bool              `json:"use_async_copy"`
+	UsePingpong      bool              `json:"use_block_pingpong"`
 	AllowFlushDenorm bool              `json:"allow_flush_denorm"`
 	ScheduleHint     string            `json:"schedule_hint"`
 	IROverride       *string           `json:"ir_override"`
@@ -145,6 +148,8 @@ func defaultsFor(a arch) []sdk.OptionSpec {
 			v = a.chip.Lanes
 		case "arch":
 			v = a.chip.Name
+		case optionTurns:
+			v = a.pingpong
 		case "deprecated_fp8_dot_operand_dtypes":
 			v = a.deprecatedFP8()
 		case "allowed_dot_input_precisions":
@@ -202,6 +207,9 @@ func checkOptions(a arch, v sdk.Options) sdk.Diagnostics {
 	}
 	if on, _ := v[optionAsyncCopy].(bool); on && !a.copiesToLDS() {
 		refuse(optionAsyncCopy, "%s:%s has no instructions that copy to LDS", backendName, a.chip.Name)
+	}
+	if on, _ := v[optionTurns].(bool); on && a.chip.MFMA == 0 {
+		refuse(optionTurns, "%s:%s has no MFMA", backendName, a.chip.Name)
 	}
 	if n := number("max_num_imprecise_acc_default"); n < 0 {
 		refuse("max_num_imprecise_acc_default", "%d is negative", n)

@@ -56,6 +56,7 @@ func TestRefusedOptions(t *testing.T) {
 		{"gfx942", `{"schedule_hint":"attention,fast"}`, `"fast" is none of none, attention`},
 		{"gfx90a", `{"default_dot_input_precision":"tf32"}`, "default_dot_input_precision"},
 		{"gfx90a", `{"use_async_copy":true}`, "hip:gfx90a has no instructions that copy to LDS"},
+		{"gfx1100", `{"use_block_pingpong":true}`, "hip:gfx1100 has no MFMA"},
 		{"gfx942", `{"kpakc":2}`, "did you mean kpack"},
 		{"gfx906", `{}`, "its targets are hip:gfx90a, hip:gfx942, hip:gfx950, hip:gfx1100, hip:gfx1200"},
 		{"gfx942", `{"skip_passes":["convert-triton-to-tritongpu"]}`, "option skip_passes"},

@@ -19,7 +19,7 @@ func TestPlans(t *testing.T) {
 		for _, o := range []options{
 			{NumStages: 1}, {NumStages: 3, UseBufferOps: true}, {NumStages: 2, UseBufferOps: true, UseAsyncCopy: a.copiesToLDS()},
 		} {
-			o.NumWarps = 4
+			o.NumWarps, o.UsePingpong = 4, a.chip.MFMA > 0
 			var names []string
 			for _, r := range slices.Concat(ttirRows(o), ttgirRows(a, o)) {
 				if !slices.Contains(names, r.Pass.Name) {

@@ -21,7 +21,7 @@ type arch struct {
 	// counted lane by lane.
 	threadRegisters int
 	registers       int64
-	// pingpong: block-pingpong runs by default, as in Triton.
+	// pingpong: use_block_pingpong is true by default, as in Triton.
 	pingpong bool
 }
 

@@ -116,31 +116,6 @@ func TestLoadsBeforeBarriers(t *testing.T) {
 	}
 }
 
-// TestTurns: matmuls of gfx942 in the forms for which block-pingpong has schedules, those
-// included that keep half of the warps a cluster apart, which the stage ttgir leaves alone.
-func TestTurns(t *testing.T) {
-	onChips(t)
-	for _, c := range []struct {
-		typ        string
-		warps      int
-		bm, bn, bk int
-	}{
-		{"fp16", 4, 128, 128, 64}, // one cluster
-		{"fp16", 8, 128, 128, 128},
-		{"bf16", 8, 256, 128, 64}, // two clusters
-		{"fp16", 8, 256, 256, 64}, // four
-	} {
-		t.Run(fmt.Sprintf("%s/%dx%dx%d/warps=%d", c.typ, c.bm, c.bn, c.bk, c.warps), func(t *testing.T) {
-			r := kerneltest.Rand(t)
-			m, n, k := c.bm-16, c.bn-32, 3*c.bk-16
-			a, b, out := kerneltest.Randn(r, c.typ, m, k), kerneltest.Randn(r, c.typ, k, n), kerneltest.Empty("fp32", m, n)
-			kernels("matmul").On("hip:gfx942").With(kerneltest.Options{"num_warps": c.warps, "num_stages": 2}).
-				Run(t, kerneltest.Grid(1), a, b, out, m, n, k, k, 1, n, 1, n, 1, c.bm, c.bn, c.bk, 1)
-			kerneltest.Near(t, "out", out, product(a, b, m, n, k), 1e-2, 1e-3)
-		})
-	}
-}
-
 // TestLastIterations: what the last iterations of a pipelined loop put into LDS side by side
 // has room there, in a persistent loop, too: three operands beside three buffers do not fit
 // into the 64 KiB of gfx1100.

@@ -23,8 +23,10 @@ func amdOptions() []kerneltest.Options {
 		{"schedule_hint": "memory-bound-attention"},
 	}
 	switch os.Getenv(kerneltest.TargetEnv) {
+	case "hip:gfx90a":
+		all = append(all, kerneltest.Options{"use_block_pingpong": true})
 	case "hip:gfx942", "hip:gfx950":
-		all = append(all, kerneltest.Options{"use_async_copy": true})
+		all = append(all, kerneltest.Options{"use_async_copy": true}, kerneltest.Options{"use_block_pingpong": os.Getenv(kerneltest.TargetEnv) == "hip:gfx950"})
 	}
 	return all
 }

@@ -3,8 +3,10 @@ package transform
 import (
 	"slices"
 
+	"github.com/tritonc/tritonc/core/analysis/allocation"
 	"github.com/tritonc/tritonc/core/dialect/arith"
 	"github.com/tritonc/tritonc/core/dialect/encoding"
+	"github.com/tritonc/tritonc/core/dialect/gpu"
 	"github.com/tritonc/tritonc/core/dialect/scf"
 	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/dialect/ttg"
@@ -104,7 +106,7 @@ const warpsOfProgram = 8
 // take schedules the loop if it is of a form for which there is a schedule.
 func (p *pingpong) take() bool {
 	if len(p.dots)+len(p.scaled) == 2 && len(p.dots) == 2 && p.stages == 4 {
-		return p.apart && p.chained()
+		return p.apart && p.isAlone() && p.chained()
 	}
 	fetches := len(p.loads)
 	if len(p.copies) > 0 {
@@ -118,39 +120,96 @@ func (p *pingpong) take() bool {
 	}
 	dot := tt.AsDot(p.dots[0])
 	shape, a := tensors.Type(dot.Result()).Shape, tensors.Type(dot.A())
-	operand, _ := encoding.Get(a).(*layout.DotOp)
-	if operand == nil {
-		return false
-	}
-	mfma, _ := operand.Parent.(*layout.AMDMFMA)
-	width := ir.BitWidth(a.Elem)
+	operand, width := mfmaOperand(dot), ir.BitWidth(a.Elem)
 	switch {
-	case mfma == nil || len(shape) != 2 || !p.apart && p.warps == warpsOfProgram:
+	case operand == nil || len(shape) != 2 || p.warps == warpsOfProgram && !(p.apart && p.isAlone()):
 		return false
 	case len(p.copies) > 0 && (p.warps != warpsOfProgram || p.stages > 2):
 		return p.warps == warpsOfProgram && shape[0] > 64 && shape[1] > 64 && (width == 16 || width == 8) && p.copiesBeside()
 	case !p.onlyForDot(dot):
 		return false
 	}
-	tile := shape[0] * shape[1] * a.Shape[1] * int64(width)
-	switch {
-	case p.warps == 4 && leastTile <= tile && tile <= smallTile:
+	if tile := tileOf(dot); p.warps == 4 && leastTile <= tile && tile <= smallTile {
 		return p.oneCluster()
-	case p.warps != warpsOfProgram || p.stages != 2 || len(p.writes) != 2:
+	}
+	if len(p.writes) != 2 {
 		return false
-	case tile == mediumTile:
+	}
+	switch partsOf(dot, p.warps, p.stages) {
+	case 2:
 		return p.twoClusters(operand)
-	case tile >= largeTile && (mfma.InstrShape[0] != 16 || mfma.InstrShape[1] != 16 || operand.KWidth != 8):
+	case 4:
 		return p.fourClusters(operand)
 	}
 	return false
+}
+
+// tileOf is the size of a dot.
+func tileOf(dot tt.DotOp) int64 {
+	shape, a := tensors.Type(dot.Result()).Shape, tensors.Type(dot.A())
+	return shape[0] * shape[1] * a.Shape[1] * int64(ir.BitWidth(a.Elem))
+}
+
+// mfmaOperand is the layout of the left operand of a dot by MFMA; nil of others.
+func mfmaOperand(dot tt.DotOp) *layout.DotOp {
+	operand, _ := encoding.Get(dot.A().Type()).(*layout.DotOp)
+	if operand == nil {
+		return nil
+	}
+	if _, ok := operand.Parent.(*layout.AMDMFMA); !ok {
+		return nil
+	}
+	return operand
+}
+
+// leastK is the least K of a part.
+const leastK = 16
+
+// partsOf is into how many parts along K the schedules for eight warps cut a dot; 0: there
+// is none for it.
+func partsOf(dot tt.DotOp, warps, stages int) int64 {
+	operand := mfmaOperand(dot)
+	if operand == nil || len(tensors.Type(dot.Result()).Shape) != 2 || warps != warpsOfProgram || stages != 2 {
+		return 0
+	}
+	n, instr := int64(0), operand.Parent.(*layout.AMDMFMA).InstrShape
+	switch tile := tileOf(dot); {
+	case tile == mediumTile:
+		n = 2
+	case tile >= largeTile && (instr[0] != 16 || instr[1] != 16 || operand.KWidth != 8):
+		n = 4
+	}
+	if k := tensors.Type(dot.B()).Shape[0]; n == 0 || k%n != 0 || k/n < leastK {
+		return 0
+	}
+	return n
+}
+
+// isAlone reports whether the barriers of a loop will be those of the schedule: where halves
+// of the program are a barrier apart, others cost two each, and barriers of the kernel's
+// own, as for what threads tell one another in global memory, would not do what they say.
+func (p *pingpong) isAlone() bool {
+	rare, scratch := p.isPersistent(), allocation.Neutral(p.Place)
+	return !ir.Walk(p.loop, func(op *ir.Operation) ir.WalkResult {
+		switch {
+		case op == p.loop:
+			return ir.Advance
+		case op.Is(gpu.Barrier), op.Is(ttg.LocalBarrier), op.Is(tt.Call), op.Is(ttg.WarpSpecialize):
+			return ir.Stop
+		}
+		n, _, err := scratch(op)
+		if (n > 0 || err != nil || op.Is(ttg.LocalAlloc)) && p.disturbs(op, rare) {
+			return ir.Stop
+		}
+		return ir.Advance
+	})
 }
 
 // takeScaled schedules a loop around a dot of block-scaled operands.
 func (p *pingpong) takeScaled() bool {
 	dot := tt.AsDotScaled(p.scaled[0])
 	shape := tensors.Type(p.scaled[0].OneResult()).Shape
-	return p.apart && p.warps == warpsOfProgram && p.stages == 2 && len(p.copies) > 0 && len(p.waits) > 0 &&
+	return p.apart && p.isAlone() && p.warps == warpsOfProgram && p.stages == 2 && len(p.copies) > 0 && len(p.waits) > 0 &&
 		shape[0] == 256 && shape[1] == 256 && ir.BitWidth(tensors.Type(dot.A()).Elem) == 8 && p.scaledBeside()
 }
 

@@ -218,16 +218,10 @@ type part struct {
 	dot          *ir.Operation
 }
 
-// leastK is the least K of a part.
-const leastK = 16
-
 // cut makes n dots of one, which read parts of the operands' buffers; nil if it cannot.
 func (p *pingpong) cut(operand *layout.DotOp, n int64) []part {
 	dot := tt.AsDot(p.dots[0])
 	k := tensors.Type(dot.B()).Shape[0]
-	if k%n != 0 || k/n < leastK {
-		return nil
-	}
 	operands := []*ir.Value{dot.A(), dot.B()}
 	for _, v := range operands {
 		if !v.DefIs(ttg.LocalLoad) || !v.HasOneUse() || !slices.Contains(p.reads, v.Def()) {

@@ -1,6 +1,8 @@
 package transform
 
 import (
+	"slices"
+
 	"github.com/tritonc/tritonc/backends/amd/chip"
 	"github.com/tritonc/tritonc/core/analysis/allocation"
 	"github.com/tritonc/tritonc/core/analysis/axisinfo"
@@ -13,6 +15,7 @@ import (
 	"github.com/tritonc/tritonc/core/transform/facts"
 	"github.com/tritonc/tritonc/core/transform/ttgir/forloop"
 	"github.com/tritonc/tritonc/core/transform/ttgir/loops"
+	"github.com/tritonc/tritonc/core/transform/ttgir/machine"
 	"github.com/tritonc/tritonc/core/transform/ttgir/pipeline"
 	"github.com/tritonc/tritonc/core/transform/ttgir/tensors"
 )
@@ -33,6 +36,7 @@ var ScheduleLoops = &pass.Pass{
 		{Name: "num_stages", Doc: "iterations of a loop in flight, unless the loop says", Default: 2},
 		{Name: "lds", Doc: "leave out stages until a loop's buffers and scratch memory fit into so many bytes; 0: none", Default: 0},
 		{Name: "registers", Doc: "leave loops whose tensors and loads on their way take more 32-bit registers of a thread; -1: none", Default: -1},
+		{Name: "turns", Doc: "the same for loops in which the warps of a program take turns (tritonamdgpu-block-pingpong); -1: as for others", Default: -1},
 		{Name: "use_async_copy", Doc: "count the buffer that each load has more where it is copied to LDS", Default: false},
 		{Name: "matrix", Doc: "leave loops with dots that are multiply-adds, or none of whose operands is buffered, and those that convert floats of 8 bits", Default: false},
 	},
@@ -55,7 +59,10 @@ var ScheduleLoops = &pass.Pass{
 			if info == nil {
 				info = axisinfo.Analyze(r.Module)
 			}
-			room := room{info: info, chip: c, lds: r.Int("lds"), registers: r.Int("registers"), matrix: r.Bool("matrix"), async: r.Bool("use_async_copy"), scratch: allocation.Neutral(r.Place)}
+			room := room{
+				info: info, chip: c, lds: r.Int("lds"), registers: r.Int("registers"), turns: r.Int("turns"), warps: machine.Of(r.Module).At(loop).Warps,
+				matrix: r.Bool("matrix"), async: r.Bool("use_async_copy"), scratch: allocation.Neutral(r.Place),
+			}
 			stages, loads, err := room.fit(loop, stages)
 			if err != nil {
 				return err
@@ -84,6 +91,7 @@ type room struct {
 	info           *axisinfo.Result
 	chip           *chip.Chip
 	lds, registers int // 0 and -1: no bound
+	turns, warps   int // registers of loops that are cut; -1: registers
 	// matrix: copies of long loop bodies take LLVM minutes, and such bodies hide their loads.
 	matrix bool
 	// async: loads are copied to LDS, where the chip can.
@@ -124,11 +132,72 @@ func (r room) fit(loop *ir.Operation, stages int) (int, []pipeline.NeededLoad, e
 			return 0, nil, err
 		}
 		bytes += scratch
-		if (r.lds == 0 || bytes <= r.lds) && (r.registers < 0 || words <= r.registers) {
+		bound := r.registers
+		if r.turns >= 0 && len(loads) == 2 && len(buffered) == 2 && r.takesTurns(loop, stages, loads, buffered) {
+			bound = r.turns
+			for l := range buffered {
+				words += transposed(l)
+			}
+		}
+		if (r.lds == 0 || bytes <= r.lds) && (bound < 0 || words <= bound) {
 			return stages, loads, nil
 		}
 	}
 	return 0, nil, nil
+}
+
+// takesTurns reports whether block-pingpong will have the warps of a program take turns in a
+// loop: around one dot, which it cuts, or two chained ones without scratch memory between.
+func (r room) takesTurns(loop *ir.Operation, stages int, loads []pipeline.NeededLoad, buffered map[*ir.Operation]bool) bool {
+	if first, _ := chainedDots(loop, stages, loads); first != nil {
+		return r.warps == warpsOfProgram && !r.exchanges(loop, buffered)
+	}
+	var dots []*ir.Operation
+	ir.Walk(loop, func(op *ir.Operation) ir.WalkResult {
+		if tt.IsDot(op) {
+			dots = append(dots, op)
+		}
+		return ir.Advance
+	})
+	return len(dots) == 1 && dots[0].Is(tt.Dot) && partsOf(tt.AsDot(dots[0]), r.warps, stages) > 0
+}
+
+// exchanges reports whether an operation inside loop has scratch memory, but for those that
+// fill the buffers of loads.
+func (r room) exchanges(loop *ir.Operation, buffered map[*ir.Operation]bool) bool {
+	return ir.Walk(loop, func(op *ir.Operation) ir.WalkResult {
+		if op == loop || op.Is(ttg.ConvertLayout) && buffered[ttg.AsConvertLayout(op).Src().Def()] {
+			return ir.Advance
+		}
+		if n, _, err := r.scratch(op); n > 0 || err != nil {
+			return ir.Stop
+		}
+		return ir.Advance
+	})
+}
+
+// transposed is how many registers it takes to transpose what a load of a dot's operand
+// loads, where K is not contiguous: those of the elements, and again for bytes, two of
+// which change places at once.
+func transposed(load *ir.Operation) int {
+	v := load.OneResult()
+	for v.HasOneUse() {
+		u := slices.Collect(v.Users())[0]
+		if !u.Is(ttg.ConvertLayout) && !u.Is(ttg.LocalAlloc) && !u.Is(ttg.LocalLoad) {
+			break
+		}
+		v = u.OneResult()
+	}
+	operand, _ := encoding.Get(v.Type()).(*layout.DotOp)
+	from, _ := encoding.Get(load.OneResult().Type()).(*layout.Blocked)
+	if operand == nil || from == nil || from.Order[0] == 1-operand.OpIdx {
+		return 0
+	}
+	words := tensors.Words(load)
+	if ir.BitWidth(tensors.Type(v).Elem) == 8 {
+		words *= 2
+	}
+	return words
 }
 
 // isShort reports whether all dots of loop are on matrix cores, operands of them are
