@@ -64,3 +64,84 @@ def number():
 		}
 	}
 }
+
+// TestExtended: a function of a backend's module triton.language that has the name of a
+// builtin is called where a call gives more than the builtin takes, by keyword or place, as
+// a method, too.
+func TestExtended(t *testing.T) {
+	const kernel = `import triton
+import triton.language as tl
+
+@triton.jit
+def plain(p):
+    tl.store(p, tl.cast(tl.load(p), tl.int32, bitcast=False).to(tl.float32))
+
+@triton.jit
+def keyword(p):
+    tl.store(p, tl.cast(tl.load(p), tl.int32, twice=True))
+
+@triton.jit
+def place(p):
+    tl.store(p, tl.cast(tl.load(p), tl.int32, None, False, True))
+
+@triton.jit
+def method(p):
+    tl.store(p, tl.load(p).cast(tl.int32, twice=True))
+
+@triton.jit
+def typo(p):
+    tl.store(p, tl.load(p).cast(tl.int32, twise=True))
+
+@triton.jit
+def raised(p):
+    tl.store(p, tl.load(p).cast(tl.int32, twice=3))
+
+@triton.jit
+def different(p):
+    tl.store(p, tl.exp(tl.load(p), base=2))
+
+@triton.jit
+def none(p):
+    tl.store(p, tl.log(tl.load(p), base=2))
+`
+	target := facts()
+	target.Modules = append(target.Modules, ModuleSource{Module: "triton.language", Name: "more.py", Text: `import triton
+import triton.language as tl
+from triton.language import core
+
+@triton.jit
+def cast(input, dtype: tl.constexpr, fp_downcast_rounding: tl.constexpr = None, bitcast: tl.constexpr = False, twice: tl.constexpr = False):
+    tl.static_assert(twice != 3, "cast(): three times")
+    r = tl.cast(input, dtype, fp_downcast_rounding, bitcast)
+    return r + r if twice else r
+
+@core.extern
+def exp(y, base=None):
+    return y
+`})
+	f, err := ParseModule("k.py", "k.py", "k", []byte(kernel))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for kernel, want := range map[string]string{"plain": "", "keyword": "arith.addi", "place": "arith.addi", "method": "arith.addi"} {
+		m, err := build(t, f, kernel, "*fp32", &setup{Facts: target})
+		if err != nil {
+			t.Errorf("%s: %v", kernel, explain(err))
+			continue
+		}
+		got := string(text.Append(nil, m, text.Options{}))
+		if !strings.Contains(got, "arith.fptosi") || want == "" && strings.Contains(got, "arith.addi") || !strings.Contains(got, want) {
+			t.Errorf("%s: no %q in\n%s", kernel, want, got)
+		}
+	}
+	for kernel, want := range map[string]string{
+		"typo":      "did you mean 'twice'?",
+		"raised":    "cast(): three times",
+		"different": "the backend's exp() does not begin with the parameters of Triton's: the parameters are exp(x)",
+		"none":      "log() got an unexpected keyword argument 'base'",
+	} {
+		if _, err := build(t, f, kernel, "*fp32", &setup{Facts: target}); err == nil || !strings.Contains(explain(err), want) {
+			t.Errorf("%s: error %v, want %q", kernel, explain(err), want)
+		}
+	}
+}

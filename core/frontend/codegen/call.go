@@ -88,6 +88,9 @@ func (g *gen) apply(fn any, args []any, kwargs []eval.Keyword) any {
 	case *bound:
 		return g.apply(fn.fn, append([]any{fn.recv}, args...), kwargs)
 	case *lang.Builtin:
+		if f := g.u.e.Extended(fn, args, kwargs); f != nil {
+			return g.apply(f, args, kwargs)
+		}
 		return g.u.e.Invoke(fn, args, kwargs)
 	case *eval.Function:
 		defer g.calledFrom(fn)

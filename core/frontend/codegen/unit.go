@@ -49,7 +49,7 @@ func Build(ctx *ir.Context, req *Request) (module *ir.Operation, warnings diag.L
 		ctx: ctx, b: b, lib: req.Lib, session: req.Lib.Session, opts: req.Opts,
 		funcs: make(map[string]*compiled, 8),
 	}
-	u.e = &lang.Emitter{B: b, C: ctx, Gen: u, Session: u.session, Facts: req.Facts, Opts: req.Opts}
+	u.e = &lang.Emitter{B: b, C: ctx, Gen: u, Session: u.session, Lib: req.Lib, Facts: req.Facts, Opts: req.Opts}
 	u.session.Host = u.e
 	defer u.overMemory(&module, &err)
 	fail := eval.Try(func() { u.kernel(req) })

@@ -47,6 +47,9 @@ func (b *Builtin) Call(s *eval.Session, args []any, kwargs []eval.Keyword) any {
 	if !ok {
 		eval.Fail(errBuiltinOutside)
 	}
+	if f := e.Extended(b, args, kwargs); f != nil {
+		return f.Call(s, args, kwargs)
+	}
 	return e.Invoke(b, args, kwargs)
 }
 
@@ -106,7 +109,7 @@ func (a *Args) given(i int) bool { return a.absent&(1<<i) == 0 }
 func (e *Emitter) Invoke(b *Builtin, args []any, kwargs []eval.Keyword) any {
 	params := b.parse()
 	for _, k := range kwargs {
-		known := k.Name == "_semantic" || k.Name == "_generator" || k.Name == "_builder"
+		known := ignored(k.Name)
 		names := make([]string, len(params))
 		for i, p := range params {
 			names[i] = p.name

@@ -27,6 +27,7 @@ type Emitter struct {
 	C       *ir.Context
 	Gen     Generator
 	Session *eval.Session
+	Lib     *Lib
 	Facts   *Facts
 	Opts    *Options
 	// ArgHints are what tl.multiple_of and the like say of block arguments,

@@ -34,6 +34,9 @@ func NewLib(s *eval.Session, facts func() *Facts) *Lib {
 	return l
 }
 
+// languageName is the module that tl is.
+const languageName = "triton.language"
+
 // Language is the module triton.language, or one of those that it takes its
 // names from, which have a few more.
 type Language struct {
@@ -67,8 +70,8 @@ func (l *Language) Attr(name string) (any, bool) {
 			return l.lib.Session.Module(file).Lookup(name)
 		}
 	}
-	if !internal(name) {
-		return l.lib.added("triton.language", name)
+	if !internal(name) && table()[name] == nil {
+		return l.lib.added(languageName, name)
 	}
 	return nil, false
 }
