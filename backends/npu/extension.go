@@ -14,6 +14,11 @@ var (
 	extensionSource string
 	//go:embed extension_extra.py
 	extensionExtra string
+	// builtinsSource has the built-in functions of triton.language that take more arguments in
+	// triton-ascend's; cast, which its module has, too, is in extensionSource.
+	//
+	//go:embed extension_builtins.py
+	builtinsSource string
 )
 
 // mathSource are functions of the device library that triton-ascend's triton.language.math has,
@@ -29,7 +34,7 @@ def tanh(x):
 
 func extensions() []sdk.Module {
 	return []sdk.Module{
-		{Name: "triton.language", Source: extensionSource},
+		{Name: "triton.language", Source: extensionSource + builtinsSource},
 		{Name: "triton.language.math", Source: mathSource},
 		{
 			Name:    "triton.language.extra.cann.extension",

@@ -117,3 +117,44 @@ def sync_block_all(mode, event_id):
     if mode != "all_cube":
         attributes["tvector_pipe"] = _PIPE_ALL
     core._operation("hivm.hir.sync_block", [], attributes=attributes)
+
+
+@triton.jit
+def cast(input, dtype: tl.constexpr, fp_downcast_rounding: tl.constexpr = None, bitcast: tl.constexpr = False, overflow_mode: tl.constexpr = None):
+    tl.static_assert(overflow_mode == None or overflow_mode == "trunc" or overflow_mode == "saturate", f"cast(): the overflow_mode {overflow_mode} is neither trunc nor saturate")
+    x = core.to_tensor(input)
+    if overflow_mode != "saturate" or bitcast or not dtype.is_int() or dtype.is_bool() or x.dtype.is_ptr():
+        return core.cast(x, dtype, fp_downcast_rounding, bitcast)
+    else:
+        tl.static_assert(fp_downcast_rounding == None, "cast(): fp_downcast_rounding is for conversions to narrower floats")
+        return _saturated(x, dtype)
+
+
+@core.extern
+def _least(dtype):
+    return -(2 ** (dtype.int_bitwidth - 1)) if dtype.is_int_signed() and not dtype.is_bool() else 0
+
+
+@core.extern
+def _most(dtype):
+    return 2 ** (dtype.int_bitwidth - 1) - 1 if dtype.is_int_signed() and not dtype.is_bool() else 2**dtype.int_bitwidth - 1
+
+
+@triton.jit
+def _saturated(x, dtype: tl.constexpr):
+    least: tl.constexpr = _least(dtype)
+    most: tl.constexpr = _most(dtype)
+    if x.dtype.is_int():
+        if _least(x.dtype) < least:
+            x = tl.maximum(x, tl.full([], least, x.dtype))
+        if _most(x.dtype) > most:
+            x = tl.minimum(x, tl.full([], most, x.dtype))
+        return core.cast(x, dtype)
+    else:
+        if not x.dtype.is_fp64():
+            x = core.cast(x, tl.float32)
+        # What is not a number becomes 0.
+        below = x <= least
+        above = x >= most + 1
+        inside = core.cast(tl.where((x > least) & (x < most + 1), x, 0.0), dtype)
+        return tl.where(above, tl.full([], most, dtype), tl.where(below, tl.full([], least, dtype), inside))

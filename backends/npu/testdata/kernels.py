@@ -348,3 +348,12 @@ def products(x, y, out, M: tl.constexpr, N: tl.constexpr, MODE: tl.constexpr):
     next = (pid + 1) % tl.num_programs(0)
     b = tl.load(y + next * M * M + m[:, None] * M + m[None, :])
     tl.store(out + pid * M * N + m[:, None] * N + n[None, :], tl.dot(b, a))
+
+
+@triton.jit
+def casts(x, a, b, c, n, TO: tl.constexpr, MODE: tl.constexpr, B: tl.constexpr):
+    i = tl.program_id(0) * B + tl.arange(0, B)
+    v = tl.load(x + i, mask=i < n, care_padding=False)
+    tl.store(a + i, tl.cast(v, TO, overflow_mode=MODE), i < n)
+    tl.store(b + i, v.to(TO, None, False, MODE), i < n)
+    tl.store(c + i, al.cast(v, TO, overflow_mode=MODE), i < n)
