@@ -145,36 +145,50 @@ def rename(text, suffix):
     return re.sub(rf"@{re.escape(name)}\b", f"@{name}{suffix}", text)
 
 
-def measure(sides, text, runs, cubin=True):
-    """{side: least (to PTX, to the cubin)}; the first of all runs is not counted."""
-    least = {}
+LONG = 5  # seconds after which a kernel is not compiled again
+
+
+def measure(side, text, runs, cubin=True):
+    """The least (to PTX, to the cubin) of a side."""
+    begun, least = time.time(), None
     for run in range(runs):
-        for who, side in sides.items():
-            times = side.compile(rename(text, f"_r{run}"), cubin)
-            least[who] = tuple(map(min, zip(least.get(who, times), times)))
+        times = side.compile(rename(text, f"_r{run}"), cubin)
+        least = tuple(map(min, zip(least or times, times)))
+        if time.time() - begun > LONG:
+            break
     return least
 
 
+def take(path):
+    """Whether this process is the first to take a kernel."""
+    try:
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
+    except FileExistsError:
+        return False
+    return True
+
+
 def work(a):
-    """A process that measures its share, a JSON line for each kernel."""
+    """A process that measures what no other has taken, a JSON line for each kernel."""
     files = sorted(a.dir.glob("*.ttir"))
-    share, of = map(int, a.share.split("/"))
-    ptxas = None
-    sides = {}
+    ptxas, sides = None, {}
     if not a.ours:
         sides["triton"] = Triton(a.session)
         from triton import knobs
         ptxas = os.environ.get("TRITONC_PTXAS") or knobs.nvidia.ptxas.path
     sides["tritonc"] = Tritonc(a.session, a.tritonc, ptxas)
-    measure(sides, files[0].read_text(), 2, not a.no_cubin)
-    for file in files[share::of]:
+    for side in sides.values():  # what is done once is not counted
+        measure(side, rename(files[0].read_text(), f"_w{os.getpid()}"), 2, not a.no_cubin)
+    for file in files:
         if time.time() > a.deadline:
             break
+        if not take(os.path.join(a.session, file.name + ".taken")):
+            continue
         text = file.read_text()
         row = {"name": text.partition("\n")[0][3:]}
-        for who, side in list(sides.items()):
+        for who, side in sides.items():
             try:
-                row.update(measure({who: side}, text, a.runs, not a.no_cubin))
+                row[who] = measure(side, text, a.runs, not a.no_cubin)
             except Exception as e:  # which Triton raises of many kinds
                 row["failed"] = f"{who}: {(str(e).strip() or type(e).__name__).splitlines()[0]}"
         print(json.dumps(row), flush=True)
@@ -187,14 +201,25 @@ def run(a):
         server = Tritonc(session, a.tritonc).server
         server.begin()
         try:
-            deadline = str(time.time() + a.budget)
+            deadline = time.time() + a.budget
+            outs = [os.path.join(session, f"out{i}") for i in range(a.processes)]
             workers = []
-            for i in range(a.processes):
-                command = [sys.executable, __file__, "work", str(a.dir), "--share", f"{i}/{a.processes}", "--session", session, "--deadline", deadline,
+            for out in outs:
+                command = [sys.executable, __file__, "work", str(a.dir), "--session", session, "--deadline", str(deadline),
                            "--runs", str(a.runs), "--tritonc", a.tritonc, *["--ours"] * a.ours, *["--no-cubin"] * a.no_cubin]
-                workers.append(subprocess.Popen(command, stdout=subprocess.PIPE, text=True))
-            out = [json.loads(line) for w in workers for line in w.communicate()[0].splitlines()]
-            bad = [w.returncode for w in workers if w.returncode]
+                with open(out, "w") as f:
+                    workers.append(subprocess.Popen(command, stdout=f))
+            for w in workers:
+                try:
+                    w.wait(max(0, deadline + a.grace - time.time()))
+                except subprocess.TimeoutExpired:
+                    w.kill()
+                    w.wait()
+            out = [json.loads(line) for path in outs for line in pathlib.Path(path).read_text().splitlines() if line.endswith("}")]
+            taken = len(list(pathlib.Path(session).glob("*.taken")))
+            if taken > len(out):
+                print(f"{taken - len(out)} kernels were not compiled in time")
+            bad = [w.returncode for w in workers if w.returncode not in (0, -9)]
         finally:
             server.stop()
     print(table(out))
@@ -236,11 +261,11 @@ def main(argv=None):
     p.add_argument("--runs", type=int, default=3, help="run: of each kernel (%(default)s)")
     p.add_argument("--processes", type=int, default=4, help="run: how many measure at once (%(default)s)")
     p.add_argument("--budget", type=float, default=3600, help="run: seconds after which no kernel is begun")
+    p.add_argument("--grace", type=float, default=10, help="run: seconds after that when what is under way is given up (%(default)s)")
     p.add_argument("--ours", action="store_true", help="run: tritonc alone")
     p.add_argument("--no-cubin", action="store_true", help="run: no ptxas, with --ours")
     p.add_argument("--json", help="run: a file for the rows")
-    for hidden in ("--share", "--session"):
-        p.add_argument(hidden, help=argparse.SUPPRESS)
+    p.add_argument("--session", help=argparse.SUPPRESS)
     p.add_argument("--deadline", type=float, help=argparse.SUPPRESS)
     a = p.parse_args(argv)
     if a.verb == "prepare":

@@ -7,7 +7,7 @@ It needs a GPU, torch and Triton. Each program runs in a process with empty cach
 a second one that finds them filled: the difference of both is what compiling, and
 what goes with it, takes.
 
-    block      a transformer block forward and backward, torch.compile(mode="max-autotune-no-cudagraphs")
+    block      a transformer block, torch.compile(mode="max-autotune-no-cudagraphs")
     autotune   a matmul over 16 configurations, @triton.autotune
 
 For block Inductor also says how long it compiled the choices of its matmuls ahead and how
@@ -41,10 +41,10 @@ def block(a):
     AsyncCompile.wait_pool_ready()
 
     def weight(*shape):
-        return (torch.randn(*shape, device="cuda") * 0.02).to(torch.bfloat16).requires_grad_()
+        return (torch.randn(*shape, device="cuda") * 0.02).to(torch.bfloat16)
 
     ws, ln = [weight(3 * d, d), weight(d, d), weight(4 * d, d), weight(d, 4 * d)], [weight(d) for _ in range(4)]
-    x = torch.randn(n, t, d, device="cuda", dtype=torch.bfloat16).requires_grad_()
+    x = torch.randn(n, t, d, device="cuda", dtype=torch.bfloat16)
 
     def f(x, wqkv, wo, up, down, g, b, h, c):
         q, k, v = F.linear(F.layer_norm(x, (d,), g, b), wqkv).view(n, t, 3, heads, d // heads).permute(2, 0, 3, 1, 4)
@@ -52,20 +52,13 @@ def block(a):
         x = x + F.linear(y.transpose(1, 2).reshape(n, t, d), wo)
         return x + F.linear(F.gelu(F.linear(F.layer_norm(x, (d,), h, c), up), approximate="tanh"), down)
 
-    def once(g):
-        for w in (x, *ws, *ln):
-            w.grad = None
-        y = g(x, *ws, *ln)
-        y.float().square().mean().backward()
-        torch.cuda.synchronize()
-        return [y.detach().clone(), *(w.grad.clone() for w in (x, *ws, *ln))]
-
-    want = once(f)
+    want = f(x, *ws, *ln)
+    torch.cuda.synchronize()
     begun = time.perf_counter()
-    got = once(torch.compile(f, mode="max-autotune-no-cudagraphs"))
+    got = torch.compile(f, mode="max-autotune-no-cudagraphs")(x, *ws, *ln)
+    torch.cuda.synchronize()
     wall = time.perf_counter() - begun
-    off = max(float((p.float() - q.float()).norm() / q.float().norm()) for p, q in zip(got, want))
-    return {"wall": wall, "off": off}
+    return {"wall": wall, "off": float((got.float() - want.float()).norm() / want.float().norm())}
 
 
 def autotune(a):
@@ -105,24 +98,22 @@ def child(a):
 # ---- the parent
 
 
-def measure(a, what, side):
-    """{"cold", "warm"} of a program."""
-    with tempfile.TemporaryDirectory(prefix="wall-") as tmp:
-        env = {k: v for k, v in os.environ.items() if not k.startswith("TRITONC")}
-        env.update({v: os.path.join(tmp, v.lower()) for v in ("TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR", "TRITONC_CACHE_DIR")})
-        found = {}
-        for state in ("cold", "warm"):
-            out = os.path.join(tmp, state)
-            command = [sys.executable, __file__, "--child", what, "--side", side, "--out", out, *(["--program", a.program] if a.program else [])]
-            r = subprocess.run(command, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=a.limit)
-            if r.returncode:
-                raise RuntimeError(f"{what} by {side}, {state}: {(r.stderr.strip().splitlines() or ['it said nothing'])[-1]}")
-            found[state] = json.loads(pathlib.Path(out).read_text())
-            settled = SETTLED.findall(r.stderr + r.stdout)
-            if settled:
-                found[state]["measuring"], found[state]["compiling"] = (sum(float(s[i]) for s in settled) for i in (0, 1))
-                found[state]["choices"] = sum(int(s[2]) for s in settled)
-        return found
+def measure(a, what, side, tmp, state):
+    """What is found of a program, with its caches in tmp."""
+    env = {k: v for k, v in os.environ.items() if not k.startswith("TRITONC")}
+    env.update({v: os.path.join(tmp, v.lower()) for v in ("TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR", "TRITONC_CACHE_DIR")})
+    os.makedirs(tmp, exist_ok=True)
+    out = os.path.join(tmp, state)
+    command = [sys.executable, __file__, "--child", what, "--side", side, "--out", out, *(["--program", a.program] if a.program else [])]
+    r = subprocess.run(command, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=a.limit)
+    if r.returncode:
+        raise RuntimeError(f"{what} by {side}, {state}: {(r.stderr.strip().splitlines() or ['it said nothing'])[-1]}")
+    found = json.loads(pathlib.Path(out).read_text())
+    settled = SETTLED.findall(r.stderr + r.stdout)
+    if settled:
+        found["measuring"], found["compiling"] = (sum(float(s[i]) for s in settled) for i in (0, 1))
+        found["choices"] = sum(int(s[2]) for s in settled)
+    return found
 
 
 def table(results):
@@ -131,6 +122,8 @@ def table(results):
         best = {}
         for side, rounds in sides.items():
             for r in rounds:
+                if len(r) < 2:
+                    continue  # it failed, or time ran out
                 cold, warm = r["cold"]["wall"], r["warm"]["wall"]
                 best[side] = min(best.get(side, cold - warm), cold - warm)
                 more = "".join(f"; {k} {r['cold'][k]:.4g}" for k in ("compiling", "measuring", "choices") if k in r["cold"])
@@ -159,15 +152,20 @@ def main(argv=None):
         p.error(f"there is no program {', '.join(sorted(unknown))}; there are {', '.join(PROGRAMS)}")
     results, bad = {}, False
     for what in a.programs or PROGRAMS:
+        sides = results[what] = {side: [] for side in SIDES}
         for _ in range(a.rounds):
-            for side in SIDES:
-                try:
-                    results.setdefault(what, {}).setdefault(side, []).append(measure(a, what, side))
-                except (RuntimeError, subprocess.TimeoutExpired) as e:
-                    print(e, file=sys.stderr)
-                    bad = True
-        if a.json:
-            pathlib.Path(a.json).write_text(json.dumps(results, indent=1) + "\n")
+            with tempfile.TemporaryDirectory(prefix="wall-") as tmp:
+                for side in SIDES:
+                    sides[side].append({})
+                for state, side in ((state, side) for state in ("cold", "warm") for side in SIDES):
+                    try:
+                        found = sides[side][-1][state] = measure(a, what, side, os.path.join(tmp, side), state)
+                        print(what, side, state, f"{found['wall']:.2f} s", flush=True)
+                    except (RuntimeError, subprocess.TimeoutExpired) as e:
+                        print(e, file=sys.stderr, flush=True)
+                        bad = True
+                    if a.json:
+                        pathlib.Path(a.json).write_text(json.dumps(results, indent=1) + "\n")
     print(table(results))
     return 1 if bad else 0
 
