@@ -14,10 +14,12 @@ import (
 	"github.com/tritonc/tritonc/cmd/tritonc/serve"
 	"github.com/tritonc/tritonc/core/pass"
 	"github.com/tritonc/tritonc/core/plugin/process"
+	"github.com/tritonc/tritonc/core/work"
 )
 
 func main() {
 	process.Trampoline() // which may make a backend of this process
+	work.CollectSeldom()
 	env := &environment{
 		stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, lookupEnv: os.LookupEnv, environ: os.Environ(), passes: neutralPasses(),
 	}

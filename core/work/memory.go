@@ -23,26 +23,7 @@ var shares struct {
 	sync.Mutex
 	running map[*share]bool
 	before  int64 // the collector's limit without compiles
-	percent int   // and its target
 	base    int64 // bytes held when the first of those that run started
-}
-
-// While compiles run whose memory is bounded, the heap may grow to five times what is
-// in use before it is collected: a compile holds a few MiB, and with Go's own target,
-// twice that, it spends a third of its time on collecting. The limit still holds. A
-// target that somebody else has set (GOGC) stays.
-const (
-	standardPercent = 100
-	compilePercent  = 400
-)
-
-// collectSeldom sets the collector's target for compiles and returns the one before.
-func collectSeldom() int {
-	before := debug.SetGCPercent(compilePercent)
-	if before != standardPercent {
-		debug.SetGCPercent(before)
-	}
-	return before
 }
 
 func join(limit int64) *share {
@@ -54,7 +35,7 @@ func join(limit int64) *share {
 	}
 	if len(shares.running) == 0 {
 		shares.before, shares.base = debug.SetMemoryLimit(-1), heldBytes()
-		shares.percent = collectSeldom()
+		target.compile(true)
 	}
 	shares.running[s] = true
 	collectBelow()
@@ -67,7 +48,7 @@ func (s *share) leave() {
 	delete(shares.running, s)
 	collectBelow()
 	if len(shares.running) == 0 {
-		debug.SetGCPercent(shares.percent)
+		target.compile(false)
 	}
 }
 

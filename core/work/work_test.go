@@ -7,6 +7,7 @@ import (
 	"runtime/debug"
 	"strings"
 	"testing"
+	"time"
 )
 
 // until visits until the meter stops it, or n times.
@@ -124,6 +125,56 @@ func TestCollectsSeldom(t *testing.T) {
 		}
 	}
 	debug.FreeOSMemory() // what is left over would be held before the compiles of other tests
+}
+
+// TestCollectsSeldomAlways: a process that compiles has the target of its compiles from the start,
+// until more is in use; while compiles run it has it even then.
+func TestCollectsSeldomAlways(t *testing.T) {
+	now := func() int { // the target in force
+		percent := debug.SetGCPercent(standardPercent)
+		debug.SetGCPercent(percent)
+		return percent
+	}
+	settled := func(want func(percent int) bool) int {
+		for range 1000 {
+			runtime.GC() // whose end the finalizer is told of, in a goroutine of its own
+			if percent := now(); want(percent) {
+				return percent
+			}
+			time.Sleep(time.Millisecond)
+		}
+		return now()
+	}
+	defer func() {
+		target.mu.Lock()
+		defer target.mu.Unlock()
+		target.seldom = false
+		target.settle()
+	}()
+	runtime.GC()
+	CollectSeldom()
+	small := func(percent int) bool { return percent > standardPercent }
+	if percent := settled(small); !small(percent) {
+		t.Fatalf("with %d bytes in use: %d", inUse(), percent)
+	}
+	held := make([]byte, 2*spareBytes)
+	large := func(percent int) bool { return percent == standardPercent }
+	if percent := settled(large); !large(percent) {
+		t.Errorf("with %d bytes in use: %d", inUse(), percent)
+	}
+	m := Start(WithMemory(t.Context(), 64<<20))
+	runtime.GC()
+	if percent := now(); percent != compilePercent {
+		t.Errorf("during a compile: %d", percent)
+	}
+	m.End()
+	if percent := settled(large); !large(percent) {
+		t.Errorf("after it: %d", percent)
+	}
+	runtime.KeepAlive(held)
+	if percent := settled(small); !small(percent) {
+		t.Errorf("with %d bytes in use again: %d", inUse(), percent)
+	}
 }
 
 // Of two compiles the one that did more is the one to end, and their limits add up.

@@ -4,7 +4,11 @@ package main
 
 import (
 	"github.com/tritonc/tritonc/backends/amd"
+	"github.com/tritonc/tritonc/core/work"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
 
-func main() { sdk.ServeBackend(amd.New()) }
+func main() {
+	work.CollectSeldom()
+	sdk.ServeBackend(amd.New())
+}

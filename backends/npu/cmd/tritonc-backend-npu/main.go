@@ -4,7 +4,11 @@ package main
 
 import (
 	"github.com/tritonc/tritonc/backends/npu"
+	"github.com/tritonc/tritonc/core/work"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
 
-func main() { sdk.ServeBackend(npu.New()) }
+func main() {
+	work.CollectSeldom()
+	sdk.ServeBackend(npu.New())
+}

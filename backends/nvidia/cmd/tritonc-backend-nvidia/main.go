@@ -4,7 +4,11 @@ package main
 
 import (
 	"github.com/tritonc/tritonc/backends/nvidia"
+	"github.com/tritonc/tritonc/core/work"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
 
-func main() { sdk.ServeBackend(nvidia.New()) }
+func main() {
+	work.CollectSeldom()
+	sdk.ServeBackend(nvidia.New())
+}

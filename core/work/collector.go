@@ -1,0 +1,103 @@
+package work
+
+import (
+	"runtime"
+	"runtime/debug"
+	"runtime/metrics"
+	"sync"
+)
+
+// Targets of Go's collector, in percent of what is in use.
+//
+// While compiles run whose memory is bounded, the heap may grow to five times what is
+// in use before it is collected: a compile holds a few MiB, and with Go's own target,
+// twice that, it spends a third of its time on collecting. The limit still holds. A
+// target that somebody else has set (GOGC) stays.
+const (
+	standardPercent = 100
+	compilePercent  = 400
+	// spareBytes is how much a process of CollectSeldom may allocate between two
+	// collections whatever is in use, as far as compilePercent of that has room for it.
+	spareBytes = 32 << 20
+)
+
+// collector is the target that this package has set.
+type collector struct {
+	mu        sync.Mutex
+	percent   int  // in force, if nobody else has set one
+	compiling bool // compiles run whose memory is bounded
+	seldom    bool // CollectSeldom was called
+}
+
+var target = collector{percent: standardPercent}
+
+// CollectSeldom is for the start of a program that compiles: a process that ends after
+// one kernel, or serves one after the other, has a small heap that Go would collect
+// several times a kernel, the first time at 4 MiB. The heap may have some 30 MiB of what
+// is not in use from then on. One in which more than that is in use is collected as ever.
+func CollectSeldom() {
+	target.mu.Lock()
+	defer target.mu.Unlock()
+	if target.seldom {
+		return
+	}
+	target.seldom = true
+	target.settle()
+	afterCollections(func() {
+		target.mu.Lock()
+		defer target.mu.Unlock()
+		target.settle()
+	})
+}
+
+// compile says whether compiles run.
+func (c *collector) compile(running bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.compiling = running
+	c.settle()
+}
+
+// settle puts the target into force. To set one stops the world, so one that is in
+// force is not set again.
+func (c *collector) settle() {
+	want := standardPercent
+	switch {
+	case c.compiling:
+		want = compilePercent
+	case c.seldom:
+		want = seldomPercent(inUse())
+	}
+	if want == c.percent {
+		return
+	}
+	if before := debug.SetGCPercent(want); before != c.percent {
+		debug.SetGCPercent(before) // somebody else's
+		return
+	}
+	c.percent = want
+}
+
+// seldomPercent is the target of a process of CollectSeldom with so many bytes in use.
+func seldomPercent(inUse int64) int {
+	return int(min(max(spareBytes*100/max(inUse, 1), standardPercent), compilePercent))
+}
+
+// inUse is what the last collection has found in use.
+func inUse() int64 {
+	sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	metrics.Read(sample)
+	return int64(sample[0].Value.Uint64())
+}
+
+// afterCollections calls f after each collection, as long as the process lives: of an
+// object that nobody refers to the collector tells.
+func afterCollections(f func()) {
+	type object struct{ self *object } // with a pointer it shares no block with others
+	var again func(*object)
+	again = func(*object) {
+		f()
+		runtime.SetFinalizer(&object{}, again)
+	}
+	runtime.SetFinalizer(&object{}, again)
+}
