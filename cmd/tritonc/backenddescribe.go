@@ -54,7 +54,7 @@ func describeBackend(cmd *cobra.Command, env *environment, name string, verbose 
 	if err != nil {
 		return err
 	}
-	facts, err := b.Facts(ctx) // not what is remembered
+	facts, err := b.FactsAgain(ctx) // not what is remembered
 	if err != nil {
 		return err
 	}

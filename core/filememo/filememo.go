@@ -3,16 +3,18 @@
 // a program for its version, or hashing it, takes longer than compiling a small
 // kernel.
 //
-// A Memo lives in memory and in one file of the user's cache folder, which
-// several processes read and write: each writes it whole, the last one counts,
-// and what is lost is asked for again. Nothing may depend on a Memo but time, so
-// one in a file or folder that others may write to stays in memory.
+// A Memo lives in memory and in one file of the user's cache folder, a line of JSON for
+// each of the files that are known. A line is decoded when it is asked for: what is known
+// of other files costs a look at their paths. Several processes read and write the file:
+// each writes it whole, the last one counts, and what is lost is asked for again. Nothing
+// may depend on a Memo but time, so one in a file or folder that others may write to
+// stays in memory.
 //
 // The package imports core/trust and the standard library only.
 package filememo
 
 import (
-	"cmp"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"os"
@@ -25,13 +27,13 @@ import (
 )
 
 // Memo keeps a V, which must be fit for JSON, for each of some files. Its methods
-// may be called from several goroutines.
+// may be called from several goroutines. Memos of one file share the values that they
+// return: these are not to be changed.
 type Memo[V any] struct {
 	file string
 
-	mu   sync.Mutex
-	rows []row[V] // sorted by path; nil: not read yet
-	read bool
+	mu    sync.Mutex
+	lines *lines // nil: not read yet
 }
 
 type row[V any] struct {
@@ -47,26 +49,17 @@ func New[V any](file string) *Memo[V] { return &Memo[V]{file: file} }
 
 // Get returns what is known of the file at path, which has info.
 func (m *Memo[V]) Get(path string, info os.FileInfo) (v V, ok bool) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	i, found := m.find(path)
-	if !found {
-		return v, false
+	if r := m.find(path); r != nil && r.Size == info.Size() && r.MTime == info.ModTime().UnixNano() {
+		return r.Value, true
 	}
-	r := &m.rows[i]
-	if r.Size != info.Size() || r.MTime != info.ModTime().UnixNano() {
-		return v, false
-	}
-	return r.Value, true
+	return v, false
 }
 
 // Earlier returns what was known of an earlier file at path, which may have had the
 // same bytes.
 func (m *Memo[V]) Earlier(path string) (v V, ok bool) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if i, found := m.find(path); found {
-		return m.rows[i].Value, true
+	if r := m.find(path); r != nil {
+		return r.Value, true
 	}
 	return v, false
 }
@@ -75,73 +68,86 @@ func (m *Memo[V]) Earlier(path string) (v V, ok bool) {
 // one there and of files that are gone. A Memo that cannot be written stays in
 // memory.
 func (m *Memo[V]) Put(path string, info os.FileInfo, v V) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.find(path) // reads them
-	m.rows = slices.DeleteFunc(m.rows, func(r row[V]) bool {
-		_, err := os.Stat(r.Path)
-		return errors.Is(err, os.ErrNotExist)
-	})
-	i, found := m.find(path)
-	r := row[V]{Path: path, Size: info.Size(), MTime: info.ModTime().UnixNano(), Shape: shapeOf[V](), Value: v}
-	if found {
-		m.rows[i] = r
-	} else {
-		m.rows = slices.Insert(m.rows, i, r)
-	}
-	if m.file == "" {
+	line, err := json.Marshal(row[V]{Path: path, Size: info.Size(), MTime: info.ModTime().UnixNano(), Shape: shapeOf[V](), Value: v})
+	if err != nil {
 		return
 	}
-	if text, err := json.MarshalIndent(m.rows, "", "  "); err == nil {
-		_ = Replace(m.file, append(text, '\n'))
-	}
-}
-
-// find reads the file, once, and looks a path up. A file that is missing or
-// broken is as good as an empty one, and so is what another version wrote.
-func (m *Memo[V]) find(path string) (int, bool) {
-	if !m.read {
-		m.read = true
-		m.rows = m.readRows()
-		slices.SortFunc(m.rows, func(a, b row[V]) int { return cmp.Compare(a.Path, b.Path) })
-	}
-	return slices.BinarySearchFunc(m.rows, path, func(r row[V], p string) int { return cmp.Compare(r.Path, p) })
-}
-
-// readRows is what the file has in the shape of V.
-func (m *Memo[V]) readRows() []row[V] {
-	text, err := m.load()
-	var list []json.RawMessage
-	if err != nil || json.Unmarshal(text, &list) != nil {
-		return nil
-	}
-	var rows []row[V]
-	shape := shapeOf[V]()
-	for _, one := range list {
-		var r row[V]
-		if json.Unmarshal(one, &r) == nil && r.Shape == shape {
-			rows = append(rows, r)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	text := [][]byte{line}
+	for _, other := range m.load().text {
+		var r struct{ Path string }
+		if json.Unmarshal(other, &r) != nil || r.Path == path {
+			continue
+		}
+		if _, err := os.Stat(r.Path); !errors.Is(err, os.ErrNotExist) {
+			text = append(text, other)
 		}
 	}
-	return rows
+	slices.SortFunc(text, bytes.Compare) // by path, which a line begins with
+	m.lines = &lines{text: text}
+	if m.file != "" {
+		_ = Replace(m.file, append(bytes.Join(text, []byte{'\n'}), '\n'))
+	}
 }
 
-// load reads the file. One that others could have written is left alone, now and
-// by Put.
-func (m *Memo[V]) load() ([]byte, error) {
+// find looks a path up; nil where nothing is known in the shape of V.
+func (m *Memo[V]) find(path string) *row[V] {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	l := m.load()
+	if known, ok := l.decoded.Load(path); ok {
+		r, _ := known.(*row[V])
+		return r
+	}
+	quoted, err := json.Marshal(path)
+	if err != nil {
+		return nil
+	}
+	begin := slices.Concat([]byte(`{"path":`), quoted, []byte{','})
+	i := slices.IndexFunc(l.text, func(line []byte) bool { return bytes.HasPrefix(line, begin) })
+	if i < 0 {
+		return nil
+	}
+	r := &row[V]{}
+	if json.Unmarshal(l.text[i], r) != nil || r.Shape != shapeOf[V]() {
+		return nil
+	}
+	l.decoded.Store(path, r)
+	return r
+}
+
+// load reads the file, once. One that is missing or broken is as good as an empty one,
+// and so is what another version wrote. One that others could have written is left
+// alone, now and by Put.
+func (m *Memo[V]) load() *lines {
+	if m.lines != nil {
+		return m.lines
+	}
+	m.lines = &lines{}
 	if m.file == "" {
-		return nil, nil
+		return m.lines
 	}
 	err := trust.Dir(filepath.Dir(m.file))
-	var text []byte
+	var info os.FileInfo
 	if err == nil {
-		text, err = trust.ReadFile(m.file)
+		info, err = os.Lstat(m.file)
 	}
-	var bad *trust.Error
-	if errors.As(err, &bad) {
+	if err == nil {
+		if l := read.get(m.file, info); l != nil {
+			m.lines = l
+			return l
+		}
+		var text []byte
+		if text, err = trust.ReadFile(m.file); err == nil {
+			m.lines = &lines{text: bytes.Split(bytes.TrimSuffix(text, []byte{'\n'}), []byte{'\n'}), info: info}
+			read.put(m.file, m.lines)
+		}
+	}
+	if bad := (*trust.Error)(nil); errors.As(err, &bad) {
 		m.file = ""
 	}
-	return text, err
+	return m.lines
 }
 
 // unfinishedPrefix begins the names of files that are being written.

@@ -75,6 +75,33 @@ func TestMemo(t *testing.T) {
 	}
 }
 
+// TestOneFile: memos of one file share what was read of it, and see what others write.
+func TestOneFile(t *testing.T) {
+	dir := t.TempDir()
+	store := filepath.Join(dir, "memo.json")
+	info, err := os.Stat(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	New[map[string]int](store).Put(dir, info, map[string]int{"a": 1})
+	first, ok := New[map[string]int](store).Get(dir, info)
+	if !ok || first["a"] != 1 {
+		t.Fatalf("got %v, %v", first, ok)
+	}
+	again, ok := New[map[string]int](store).Get(dir, info)
+	first["a"] = 2
+	if !ok || again["a"] != 2 {
+		t.Errorf("it is decoded again: %v, %v", again, ok)
+	}
+	if v, ok := New[string](store).Get(dir, info); ok {
+		t.Errorf("as text it has %q", v)
+	}
+	New[map[string]int](store).Put(dir, info, map[string]int{"a": 3})
+	if v, ok := New[map[string]int](store).Get(dir, info); !ok || v["a"] != 3 {
+		t.Errorf("after another wrote: %v, %v", v, ok)
+	}
+}
+
 // TestUntrusted: what others could have written is not believed.
 func TestUntrusted(t *testing.T) {
 	if runtime.GOOS == "windows" {

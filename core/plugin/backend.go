@@ -49,10 +49,23 @@ func (b *Backend) Path() string { return b.found.Path }
 // Choice asks for its version.
 func (b *Backend) Hidden() bool { return b.hidden }
 
-// Facts is the backend's Describe answer, asked once per process.
+// Facts is the backend's Describe answer: of a binary that has not changed since it
+// was asked what it said then, else asked once per process.
 func (b *Backend) Facts(ctx context.Context) (*sdk.Facts, error) {
 	_, facts, err := b.running(ctx, new(restarts))
 	return facts, err
+}
+
+// FactsAgain is Facts as the program tells them now.
+func (b *Backend) FactsAgain(ctx context.Context) (*sdk.Facts, error) {
+	return call(ctx, b, "Describe", func(ctx context.Context, c *host.Client, _ *sdk.Facts) (*sdk.Facts, error) {
+		facts, _, err := askFacts(ctx, c)
+		if err != nil {
+			return nil, err
+		}
+		b.remember(&facts)
+		return &facts, nil
+	})
 }
 
 // GetModule returns one of the facts' modules whole. It is asked once per session.

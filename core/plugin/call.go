@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"os"
 	"sync"
 
 	goplugin "github.com/hashicorp/go-plugin"
@@ -132,7 +134,6 @@ func (b *Backend) running(ctx context.Context, used *restarts) (*process.Process
 		p, facts, err := b.begin(ctx)
 		if err == nil {
 			b.proc, b.facts = p, facts
-			b.remember(facts)
 			return p, facts, nil
 		}
 		if !used.again(ctx, b, err) {
@@ -141,12 +142,17 @@ func (b *Backend) running(ctx context.Context, used *restarts) (*process.Process
 	}
 }
 
-// begin starts a process and asks what it is.
+// begin starts a process and asks what it is, unless that is remembered of a program
+// that says the same as long as its file does.
 func (b *Backend) begin(ctx context.Context) (*process.Process, *sdk.Facts, error) {
 	known := map[string]string{} // settings
-	if r, ok := b.remembered(); ok && r.Description != nil {
+	r, ok := b.remembered()
+	described := ok && r.Description != nil
+	if described {
 		known = b.host.settings(r.Facts.Settings)
 	}
+	described = described && isBinary(b.found.Path)
+	before := fileState(b.found.Path)
 	for {
 		confine, err := b.confine(known)
 		if err != nil {
@@ -155,6 +161,10 @@ func (b *Backend) begin(ctx context.Context) (*process.Process, *sdk.Facts, erro
 		p, err := b.start(ctx, confine)
 		if err != nil {
 			return nil, nil, err
+		}
+		client(p).MaxBytes = b.host.opts.MaxBytes
+		if described && fileState(b.found.Path) == before {
+			return p, &r.Facts, nil
 		}
 		facts, err := b.introduce(ctx, p)
 		if err != nil {
@@ -165,6 +175,7 @@ func (b *Backend) begin(ctx context.Context) (*process.Process, *sdk.Facts, erro
 		// Which files its settings name is only known now.
 		now := b.host.settings(facts.Settings)
 		if confine.Sandbox == nil || !b.namesMore(known, now) {
+			b.remember(facts)
 			return p, facts, nil
 		}
 		known = now
@@ -172,10 +183,22 @@ func (b *Backend) begin(ctx context.Context) (*process.Process, *sdk.Facts, erro
 	}
 }
 
+// isBinary reports whether a program is a binary. What a script says may change with the
+// modules that it imports.
+func isBinary(path string) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	var head [2]byte
+	_, err = io.ReadFull(f, head[:])
+	return err == nil && string(head[:]) != "#!"
+}
+
 // introduce asks a new process for its facts.
 func (b *Backend) introduce(ctx context.Context, p *process.Process) (*sdk.Facts, error) {
 	defer p.Begin()()
-	client(p).MaxBytes = b.host.opts.MaxBytes
 	bounded, cancel := context.WithTimeout(ctx, b.host.opts.StartTimeout)
 	defer cancel()
 	facts, method, err := askFacts(bounded, client(p))

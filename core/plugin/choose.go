@@ -113,7 +113,7 @@ func (h *Host) SelectForPasses(ctx context.Context, t sdk.Target) (*Backend, sdk
 		if errDescribe != nil || !d.Facts.Has(host.CapRunPasses) {
 			continue
 		}
-		if slices.ContainsFunc(d.patterns(), func(p string) bool { return strings.HasPrefix(p, t.Backend+":") }) {
+		if slices.ContainsFunc(d.brief().Patterns, func(p string) bool { return strings.HasPrefix(p, t.Backend+":") }) {
 			return b, t, nil
 		}
 	}
@@ -150,13 +150,13 @@ func (h *Host) candidates(ctx context.Context, t sdk.Target) (*candidates, error
 		return nil, err
 	}
 	h.describeAll(ctx, pool)
-	c := h.sort(pool, t, func(b *Backend) (*Description, error) { return b.Describe(ctx) })
+	c := h.sort(pool, t, func(b *Backend) (*brief, error) { return b.briefly(ctx) })
 	if len(c.list) == 0 && len(c.broken) > 0 && ctx.Err() == nil {
 		again := (*Backend).describeAlone
 		if h.choice(t) != nil {
 			again = (*Backend).DescribeAgain // it is asked for by name
 		}
-		c = h.sort(pool, t, func(b *Backend) (*Description, error) { return again(b, ctx) })
+		c = h.sort(pool, t, func(b *Backend) (*brief, error) { return briefOf(again(b, ctx)) })
 	}
 	c.choice = h.choice(t)
 	return c, ctx.Err()
@@ -164,7 +164,7 @@ func (h *Host) candidates(ctx context.Context, t sdk.Target) (*candidates, error
 
 // sort parts backends by what is known of them. Of several with one name and
 // version the first counts.
-func (h *Host) sort(pool []*Backend, t sdk.Target, describe func(*Backend) (*Description, error)) *candidates {
+func (h *Host) sort(pool []*Backend, t sdk.Target, describe func(*Backend) (*brief, error)) *candidates {
 	c := &candidates{}
 	seen := map[[2]string]bool{}
 	for _, b := range pool {
@@ -173,7 +173,7 @@ func (h *Host) sort(pool []*Backend, t sdk.Target, describe func(*Backend) (*Des
 			c.broken = append(c.broken, trouble{b, err})
 			continue
 		}
-		id := [2]string{b.found.Name, d.Facts.Version}
+		id := [2]string{b.found.Name, d.Version}
 		if seen[id] {
 			continue
 		}
@@ -248,22 +248,22 @@ func (h *Host) unknown(message string, list []*Backend) error {
 
 // nameLine is name, version and path, as far as they are known.
 func (b *Backend) nameLine() string {
-	r, ok := b.remembered()
+	n, ok := b.noted()
 	switch {
 	case b.found.Problem != nil:
 		return fmt.Sprintf("%s: cannot be used: %v", b.found.Name, b.found.Problem)
-	case ok && r.Description != nil:
+	case ok && n.Brief != nil:
 		return fmt.Sprintf("%s: %s", b.identifier(), b.found.Path)
 	case ok:
-		return fmt.Sprintf("%s: cannot be used: %s", b.found.Name, r.Trouble)
+		return fmt.Sprintf("%s: cannot be used: %s", b.found.Name, n.Trouble)
 	}
 	return b.found.Name + ": " + b.found.Path
 }
 
 // identifier is NAME@VERSION as far as that is known.
 func (b *Backend) identifier() string {
-	if r, ok := b.remembered(); ok && r.Description != nil && r.Facts.Version != "" {
-		return b.found.Name + "@" + r.Facts.Version
+	if n, ok := b.noted(); ok && n.Brief != nil && n.Brief.Version != "" {
+		return b.found.Name + "@" + n.Brief.Version
 	}
 	return b.found.Name
 }
@@ -275,8 +275,8 @@ const shownTargets = 8
 // line tells of the backend in a list of what there is.
 func (b *Backend) line(reason string) string {
 	s := b.found.Name + ": "
-	if r, ok := b.remembered(); ok && r.Description != nil {
-		patterns := r.patterns()
+	if n, ok := b.noted(); ok && n.Brief != nil {
+		patterns := n.Brief.Patterns
 		more := len(patterns) - shownTargets
 		if more > 0 {
 			patterns = patterns[:shownTargets]
@@ -340,11 +340,11 @@ func (h *Host) nothingFor(t sdk.Target, c *candidates) error {
 func (h *Host) nearest(t sdk.Target) string {
 	var archs []string
 	for _, b := range h.visible() {
-		r, ok := b.remembered()
-		if !ok || r.Description == nil {
+		n, ok := b.noted()
+		if !ok || n.Brief == nil {
 			continue
 		}
-		for _, p := range r.patterns() {
+		for _, p := range n.Brief.Patterns {
 			backend, arch, _ := strings.Cut(p, ":")
 			switch {
 			case p == t.Backend+":"+t.Arch:

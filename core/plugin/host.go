@@ -79,7 +79,8 @@ type Host struct {
 
 	// memo remembers what each program said of itself: those for other devices
 	// need not be started, nor those whose work is in a cache.
-	memo *filememo.Memo[remembered]
+	memo      *filememo.Memo[noted]
+	factsMemo *filememo.Memo[*sdk.Facts]
 
 	hangTime time.Duration // of process.Config; tests have less of it
 
@@ -99,7 +100,10 @@ func New(opts Options) *Host {
 	if opts.StartTimeout == 0 {
 		opts.StartTimeout = DefaultStartTimeout
 	}
-	h := &Host{opts: opts, closing: make(chan struct{}), memo: filememo.New[remembered](opts.memoFile())}
+	h := &Host{
+		opts: opts, closing: make(chan struct{}),
+		memo: filememo.New[noted](opts.memoFile()), factsMemo: filememo.New[*sdk.Facts](opts.factsFile()),
+	}
 	h.find(opts.Override, true)
 	h.find(opts.Dirs, false)
 	return h
@@ -138,6 +142,14 @@ func cacheFolder(lookupEnv func(string) (string, bool)) string {
 func (o *Options) memoFile() string {
 	if cache := cacheFolder(o.LookupEnv); cache != "" && !o.Afresh {
 		return filepath.Join(cache, "backends.json")
+	}
+	return ""
+}
+
+// factsFile is memoFile for the backends' facts.
+func (o *Options) factsFile() string {
+	if memo := o.memoFile(); memo != "" {
+		return filepath.Join(filepath.Dir(memo), "facts.json")
 	}
 	return ""
 }

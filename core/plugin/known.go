@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -27,26 +28,40 @@ type Description struct {
 
 // supports reports whether one of the patterns matches t. A backend may refuse what
 // a pattern matches, and accepts nothing else.
-func (d *Description) supports(t sdk.Target) bool {
-	_, ok := d.Facts.For(t)
-	return ok
-}
+func (d *Description) supports(t sdk.Target) bool { return d.brief().supports(t) }
 
-func (d *Description) patterns() []string {
-	var patterns []string
+func (d *Description) brief() *brief {
+	b := &brief{Version: d.Facts.Version}
 	for i := range d.Facts.Targets {
-		patterns = append(patterns, d.Facts.Targets[i].Pattern)
+		b.Patterns = append(b.Patterns, d.Facts.Targets[i].Pattern)
 	}
-	return patterns
+	return b
 }
 
-// remembered is what the memo holds of a program: its description or, if it could
-// not be had, why not. Trouble counts for the tritonc that had it, with its limits.
-type remembered struct {
-	*Description
+// brief is what a choice between backends asks of each: the memo has it apart from the
+// facts, which are long where a backend has many targets.
+type brief struct {
+	Version  string   `json:"version"`
+	Patterns []string `json:"patterns"` // of its targets
+}
+
+func (d *brief) supports(t sdk.Target) bool { return slices.ContainsFunc(d.Patterns, t.Matches) }
+
+// noted is what the memo holds of a program: of one that described itself the brief, and
+// which file it is; else why it could not be had. Trouble counts for the tritonc that had
+// it, with its limits.
+type noted struct {
+	Brief   *brief        `json:"brief,omitempty"`
+	SHA256  string        `json:"sha256,omitempty"` // of the program's file, in hex
 	Trouble string        `json:"trouble,omitempty"`
 	Waited  time.Duration `json:"waited,omitempty"` // for a program that did not answer
 	By      string        `json:"by,omitempty"`
+}
+
+// remembered is a description or, if it could not be had, why not.
+type remembered struct {
+	*Description
+	noted
 }
 
 // learning is the part of a Backend that finds out what it is.
@@ -72,6 +87,22 @@ func (b *Backend) Describe(ctx context.Context) (*Description, error) {
 // asks again a program that did not answer before, and waits as long as for a start.
 func (b *Backend) DescribeAgain(ctx context.Context) (*Description, error) {
 	return b.describe(ctx, b.host.opts.StartTimeout, true)
+}
+
+// briefly is Describe as far as a choice needs it.
+func (b *Backend) briefly(ctx context.Context) (*brief, error) {
+	if n, ok := b.noted(); ok && n.Brief != nil && b.found.Problem == nil {
+		return n.Brief, nil
+	}
+	return briefOf(b.Describe(ctx))
+}
+
+// briefOf is the brief of what Describe returns.
+func briefOf(d *Description, err error) (*brief, error) {
+	if err != nil {
+		return nil, err
+	}
+	return d.brief(), nil
 }
 
 // describe asks a program that is not known and, with again, one that gave trouble.
@@ -121,7 +152,7 @@ func (b *Backend) describeAlone(ctx context.Context) (*Description, error) {
 // not run, and how long it was waited for.
 func (b *Backend) giveUp(err error, waited time.Duration) {
 	if !fromOutside(err) {
-		b.put(remembered{Trouble: err.Error(), Waited: waited, By: b.host.asker()})
+		b.put(noted{Trouble: err.Error(), Waited: waited, By: b.host.asker()}, nil)
 	}
 }
 
@@ -141,56 +172,80 @@ func (h *Host) DescribeAll(ctx context.Context) { h.describeAll(ctx, h.backends)
 func (h *Host) describeAll(ctx context.Context, list []*Backend) {
 	var wg sync.WaitGroup
 	for _, b := range list {
-		if _, ok := b.remembered(); !ok && b.found.Problem == nil {
+		if _, ok := b.noted(); !ok && b.found.Problem == nil {
 			wg.Go(func() { _, _ = b.Describe(ctx) }) // remembered, the trouble too
 		}
 	}
 	wg.Wait()
 }
 
+// noted is what is known of this very program, its facts apart.
+func (b *Backend) noted() (noted, bool) {
+	info, err := os.Stat(b.found.Path)
+	if err != nil {
+		return noted{}, false
+	}
+	n, ok := b.host.memo.Get(b.found.Path, info)
+	if ok && n.Brief == nil && (n.Trouble == "" || n.By != b.host.asker()) {
+		ok = false
+	}
+	if ok {
+		return n, true
+	}
+	// A file that was written anew with the bytes that it had.
+	if n, ok = b.host.memo.Earlier(b.found.Path); !ok || n.Brief == nil || n.SHA256 == "" {
+		return noted{}, false
+	}
+	facts, ok := b.host.factsMemo.Earlier(b.found.Path)
+	if sum, err := b.FileHash(); !ok || err != nil || sum != n.SHA256 {
+		return noted{}, false
+	}
+	b.put(n, facts)
+	return n, true
+}
+
 // remembered is what this very program is known to be.
 func (b *Backend) remembered() (remembered, bool) {
+	n, ok := b.noted()
+	if !ok || n.Brief == nil {
+		return remembered{noted: n}, ok
+	}
 	info, err := os.Stat(b.found.Path)
 	if err != nil {
 		return remembered{}, false
 	}
-	r, ok := b.host.memo.Get(b.found.Path, info)
-	if ok && r.Description == nil && (r.Trouble == "" || r.By != b.host.asker()) {
-		ok = false
-	}
-	if ok {
-		return r, true
-	}
-	// A file that was written anew with the bytes that it had.
-	if r, ok = b.host.memo.Earlier(b.found.Path); !ok || r.Description == nil || r.SHA256 == "" {
+	facts, ok := b.host.factsMemo.Get(b.found.Path, info)
+	if !ok {
 		return remembered{}, false
 	}
-	if sum, err := b.FileHash(); err != nil || sum != r.SHA256 {
-		return remembered{}, false
-	}
-	b.host.memo.Put(b.found.Path, info, r)
-	return r, true
+	return remembered{&Description{Facts: *facts, SHA256: n.SHA256}, n}, true
 }
 
 // remember keeps what the program said for later processes.
 func (b *Backend) remember(facts *sdk.Facts) *Description {
 	known, ok := b.remembered()
-	now := remembered{Description: &Description{Facts: *facts}}
+	now := &Description{Facts: *facts}
 	if ok && known.Description != nil {
-		now.SHA256 = known.SHA256
-		if sameJSON(known, now) {
+		now.SHA256 = known.Description.SHA256
+		if sameJSON(known.Description, now) {
 			return known.Description
 		}
 	}
 	now.SHA256, _ = b.FileHash() // without it the file's time alone counts
-	b.put(now)
-	return now.Description
+	b.put(noted{Brief: now.brief(), SHA256: now.SHA256}, facts)
+	return now
 }
 
-func (b *Backend) put(r remembered) {
-	if info, err := os.Stat(b.found.Path); err == nil {
-		b.host.memo.Put(b.found.Path, info, r)
+// put keeps what is known of the program, with its facts if it has said them.
+func (b *Backend) put(n noted, facts *sdk.Facts) {
+	info, err := os.Stat(b.found.Path)
+	if err != nil {
+		return
 	}
+	if facts != nil {
+		b.host.factsMemo.Put(b.found.Path, info, facts)
+	}
+	b.host.memo.Put(b.found.Path, info, n)
 }
 
 // sameJSON compares values as a memo would: nil and empty lists are the same there
@@ -207,8 +262,8 @@ func (b *Backend) FileHash() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if r, ok := b.host.memo.Get(b.found.Path, info); ok && r.Description != nil && r.SHA256 != "" {
-		return r.SHA256, nil
+	if n, ok := b.host.memo.Get(b.found.Path, info); ok && n.Brief != nil && n.SHA256 != "" {
+		return n.SHA256, nil
 	}
 	return process.FileSum(b.found.Path)
 }
