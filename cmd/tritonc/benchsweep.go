@@ -50,7 +50,7 @@ func parseSweep(text string) (sweep, error) {
 	var s sweep
 	for _, name := range parts[:len(parts)-1] {
 		name = strings.TrimSpace(name)
-		if identifiers.FindString(name) != name || name == "" || slices.Contains(s.names, name) {
+		if identifiers().FindString(name) != name || name == "" || slices.Contains(s.names, name) {
 			return s, usagef("--sweep %s is not of the form NAME=VALUES or NAME=NAME=VALUES", text)
 		}
 		s.names = append(s.names, name)

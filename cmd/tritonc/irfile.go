@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"regexp"
 
 	"github.com/tritonc/tritonc/core"
 	"github.com/tritonc/tritonc/core/dialect"
@@ -104,13 +103,13 @@ func parseIR(ctx context.Context, host *plugin.Host, target core.Target, name st
 	return file, err
 }
 
-var targetAttr = regexp.MustCompile(`\bttg\.target"?\s*=\s*"([^"]*)"`)
+var targetAttr = lazily(`\bttg\.target"?\s*=\s*"([^"]*)"`)
 
 // namedTarget finds the target that a module's text says it is for; the zero one
 // if there is none.
 func namedTarget(src []byte) core.Target {
 	var target core.Target
-	if m := targetAttr.FindSubmatch(src); m != nil {
+	if m := targetAttr().FindSubmatch(src); m != nil {
 		target, _ = core.ParseTarget(string(m[1]))
 	}
 	return target

@@ -71,7 +71,7 @@ const (
 // run executes one command line and returns the exit code.
 func run(ctx context.Context, args []string, env *environment) int {
 	env.args, env.report = args, newReporter(env, args)
-	root := newRoot(env)
+	root := rootFor(env, args)
 	if len(args) == 0 || args[0] != cobra.ShellCompRequestCmd && args[0] != cobra.ShellCompNoDescRequestCmd {
 		eachOnce(root) // a completion reads its flags several times
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -56,7 +55,7 @@ func addMetadata(dir folder, src *core.Source, values map[string]any) error {
 }
 
 // ownWarps is where ttgir says how many warps run all but its partitions.
-var ownWarps = regexp.MustCompile(`"ttg\.num-warps" = (\d+) : i32`)
+var ownWarps = lazily(`"ttg\.num-warps" = (\d+) : i32`)
 
 // checkWarps refuses a number of warps that the user asked for and the file's
 // own text overrules: below ttir the code is made for the number that it names.
@@ -74,7 +73,7 @@ func checkWarps(src *core.Source, k *core.Kernel, values map[string]any) error {
 	if made.NumWarps == nil || fmt.Sprint(*made.NumWarps) == fmt.Sprint(asked) {
 		return nil
 	}
-	if own := ownWarps.FindSubmatch(src.Text); src.Kind() == "ttgir" && own != nil && string(own[1]) == fmt.Sprint(asked) {
+	if own := ownWarps().FindSubmatch(src.Text); src.Kind() == "ttgir" && own != nil && string(own[1]) == fmt.Sprint(asked) {
 		return nil // the others are those of partitions
 	}
 	return diag.Errorf(diag.Pos{File: src.Path}, "the kernel is made for %s and cannot have %v", diag.Count(*made.NumWarps, "warp"), asked).

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -88,7 +87,7 @@ type optFlags struct {
 }
 
 // location finds what is or may be a location in a file of IR: not local_alloc(.
-var location = regexp.MustCompile(`(^|[^\w.$-])loc\(`)
+var location = lazily(`(^|[^\w.$-])loc\(`)
 
 // onlyExpected is the value of --verify-diagnostics with which diagnostics that
 // nothing announces may come.
@@ -265,7 +264,7 @@ func (f *optFlags) part(ctx context.Context, env *environment, r optRun, name st
 		}
 		analyses = resp.Analyses
 	}
-	out = f.text(m, analyses, f.locations && location.Match(src))
+	out = f.text(m, analyses, f.locations && location().Match(src))
 	if data := file.Metadata(); strings.Contains(data, "dialect_resources") && len(f.analyses) == 0 {
 		out = append(out, "\n"+data+"\n"...) // what attributes name
 	}

@@ -20,7 +20,7 @@ type announced struct {
 	met      bool
 }
 
-var expectedComment = regexp.MustCompile(`expected-(error|note|remark|warning)(-re)? *(@([+-][0-9]+|above|below|unknown))? *\{\{(.*)\}\}$`)
+var expectedComment = lazily(`expected-(error|note|remark|warning)(-re)? *(@([+-][0-9]+|above|below|unknown))? *\{\{(.*)\}\}$`)
 
 // announcements reads the comments of a text. Several may stand in lines of their own
 // above or below the one line that they are about.
@@ -29,7 +29,7 @@ func announcements(name string, src []byte) ([]*announced, error) {
 	number, last := 0, 0 // last is the last line without such a comment
 	for line := range strings.Lines(string(src)) {
 		number++
-		m := expectedComment.FindStringSubmatch(strings.TrimRight(line, " \t\r\n"))
+		m := expectedComment().FindStringSubmatch(strings.TrimRight(line, " \t\r\n"))
 		if m == nil {
 			last = number
 			for _, e := range below {

@@ -55,6 +55,32 @@ func newRoot(env *environment) *cobra.Command {
 	return root
 }
 
+// verbNames are those of newRoot's verbs, other names of theirs too.
+var verbNames = []string{
+	"backend", "backends", "bench", "build", "cache", "compile", "completion", "devices", "diff", "help", "layout", "opt", "passes", "run", "serve", "tune", "version",
+}
+
+// rootFor is newRoot for these arguments: without the verbs where none of them names
+// one, since making the flags of all takes longer than compiling a small kernel.
+func rootFor(env *environment, args []string) *cobra.Command {
+	isVerb := func(arg string) bool {
+		return slices.Contains(verbNames, arg) || arg == cobra.ShellCompRequestCmd || arg == cobra.ShellCompNoDescRequestCmd
+	}
+	if slices.ContainsFunc(args, isVerb) {
+		return newRoot(env)
+	}
+	root := bareRoot(env)
+	root.SetHelpFunc(func(*cobra.Command, []string) {
+		whole := newRoot(env)
+		whole.SetOut(env.stdout)
+		whole.InitDefaultHelpCmd()
+		whole.InitDefaultHelpFlag()
+		whole.InitDefaultVersionFlag()
+		_ = whole.Help() // what cannot be written nobody reads
+	})
+	return root
+}
+
 // bareRoot is the command without its verbs.
 func bareRoot(env *environment) *cobra.Command {
 	root := compileCommand(env, "tritonc [flags] FILE...")
@@ -63,9 +89,9 @@ func bareRoot(env *environment) *cobra.Command {
 	root.SilenceErrors, root.SilenceUsage = true, true
 	root.Version = versionText()
 	root.SetVersionTemplate("{{.Version}}\n")
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return flagError(env.dir, cmd, err) })
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return flagError(env, cmd, err) })
 	root.Args = func(cmd *cobra.Command, args []string) error {
-		if err := mistypedVerb(env.dir, cmd, args); err != nil {
+		if err := mistypedVerb(env, cmd, args); err != nil {
 			return err
 		}
 		return someFiles(cmd, args)
@@ -119,12 +145,12 @@ func addVerbs(root *cobra.Command, env *environment) {
 
 // flagError explains a mistake in a flag. One that a verb has and tritonc itself lacks may
 // follow a mistyped verb.
-func flagError(dir folder, cmd *cobra.Command, err error) error {
+func flagError(env *environment, cmd *cobra.Command, err error) error {
 	message, _, _ := strings.Cut(err.Error(), ": strconv.") // pflag quotes Go's own error
 	usage := usagef("%s", message).withHelp("%s --help lists the flags", cmd.CommandPath())
 	var unknown *pflag.NotExistError
-	if errors.As(err, &unknown) && cmd.HasAvailableSubCommands() {
-		if err := mistypedVerb(dir, cmd, cmd.Flags().Args()); err != nil {
+	if errors.As(err, &unknown) && (cmd.HasAvailableSubCommands() || !cmd.HasParent()) {
+		if err := mistypedVerb(env, cmd, cmd.Flags().Args()); err != nil {
 			return err
 		}
 	}
@@ -140,15 +166,20 @@ func flagError(dir folder, cmd *cobra.Command, err error) error {
 
 // mistypedVerb tells of a first argument that was meant as a verb: a word that does
 // not name a file. Without a verb tritonc compiles a file, which has an ending.
-func mistypedVerb(dir folder, cmd *cobra.Command, args []string) error {
+func mistypedVerb(env *environment, cmd *cobra.Command, args []string) error {
 	if len(args) == 0 || strings.ContainsAny(args[0], "./\\") || args[0] == "-" {
 		return nil
 	}
-	if dir.has(args[0]) {
+	if env.dir.has(args[0]) {
 		return nil
 	}
 	unknown := usagef("unknown command %q", args[0])
 	verbs := verbsOf(cmd)
+	if !cmd.HasParent() {
+		whole := newRoot(env)
+		whole.InitDefaultHelpCmd()
+		verbs = verbsOf(whole)
+	}
 	if near := nearest(args[0], verbs); near != "" {
 		return unknown.withHelp("did you mean %q?", near)
 	}

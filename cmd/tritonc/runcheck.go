@@ -92,7 +92,7 @@ func (r *runner) planLets(list []string) ([]*letting, error) {
 			return nil, err
 		}
 		switch {
-		case identifiers.FindString(name) != name:
+		case identifiers().FindString(name) != name:
 			return nil, usagef("--let %s: %s is not a name", text, name)
 		case r.vals.find(name) != nil:
 			return nil, usagef("--let %s: there is an --arg %s already", text, name)
@@ -146,7 +146,7 @@ func (r *runner) planExpects(ctx context.Context, list []string) ([]expectation,
 			return nil, err
 		}
 		e := expectation{name: name, text: what}
-		if identifiers.FindString(name) == name {
+		if identifiers().FindString(name) == name {
 			e.got, err = r.memory("--expect", name)
 		} else if e.gotExpr, err = expr.Parse("--expect", name); err != nil {
 			err = usageAt(err)

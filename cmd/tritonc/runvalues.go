@@ -7,7 +7,6 @@ import (
 	"math"
 	"math/big"
 	"math/rand/v2"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -35,7 +34,7 @@ type values struct {
 }
 
 // identifiers are the names in a text.
-var identifiers = regexp.MustCompile(`[\pL_][\pL\pN_]*`)
+var identifiers = lazily(`[\pL_][\pL\pN_]*`)
 
 // valueArg is one --arg.
 type valueArg struct {
@@ -81,7 +80,7 @@ func (v *values) evaluate() error {
 func (v *values) list(texts ...string) []launch.Arg {
 	used := map[string]bool{}
 	for _, text := range texts {
-		for _, name := range identifiers.FindAllString(text, -1) {
+		for _, name := range identifiers().FindAllString(text, -1) {
 			used[name] = true
 		}
 	}

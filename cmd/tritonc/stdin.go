@@ -2,7 +2,6 @@ package main
 
 import (
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"github.com/tritonc/tritonc/core"
@@ -48,11 +47,11 @@ func beside(src *core.Source) string {
 
 // What the first line of a text that is not a comment begins with.
 var (
-	mlirLine  = regexp.MustCompile(`^(module(\s+@\S+)?(\s+attributes\b.*)?\s*\{|"builtin\.module"\(|tt\.func\b)`)
-	mlirAlias = regexp.MustCompile(`^#[A-Za-z_][\w.$-]*\s*=\s*(#|loc\()`)
-	llvmLine  = regexp.MustCompile(`^(source_filename\s*=|target\s+(datalayout|triple)\s*=|(define|declare)\s[^=]*@|module\s+asm\b|attributes\s+#|[@%][-\w$."]+\s*=|![-\w$.]+\s*=|\$[-\w$."]+\s*=)`)
-	ptxLine   = regexp.MustCompile(`^\.(version|target|address_size)\b`)
-	laidOut   = regexp.MustCompile(`(?m)^module\b.*\bttg\.num-warps\b`)
+	mlirLine  = lazily(`^(module(\s+@\S+)?(\s+attributes\b.*)?\s*\{|"builtin\.module"\(|tt\.func\b)`)
+	mlirAlias = lazily(`^#[A-Za-z_][\w.$-]*\s*=\s*(#|loc\()`)
+	llvmLine  = lazily(`^(source_filename\s*=|target\s+(datalayout|triple)\s*=|(define|declare)\s[^=]*@|module\s+asm\b|attributes\s+#|[@%][-\w$."]+\s*=|![-\w$.]+\s*=|\$[-\w$."]+\s*=)`)
+	ptxLine   = lazily(`^\.(version|target|address_size)\b`)
+	laidOut   = lazily(`(?m)^module\b.*\bttg\.num-warps\b`)
 )
 
 // kindOf tells by its text what standard input is, as the ending that a file of it
@@ -66,19 +65,19 @@ func kindOf(text []byte) string {
 			continue // comments of all but Python
 		case strings.HasPrefix(line, "#"):
 			continue // one of Python's, or an alias, before the module
-		case mlirLine.MatchString(line):
-			if laidOut.Match(text) {
+		case mlirLine().MatchString(line):
+			if laidOut().Match(text) {
 				return "ttgir"
 			}
 			return "ttir"
-		case llvmLine.MatchString(line):
+		case llvmLine().MatchString(line):
 			return "llir"
-		case ptxLine.MatchString(line):
+		case ptxLine().MatchString(line):
 			return "ptx"
 		}
 		return "py"
 	}
-	if mlirAlias.Match(text) {
+	if mlirAlias().Match(text) {
 		return "ttir" // nothing but aliases: the parser says what is missing
 	}
 	return "py"

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"sync"
@@ -305,13 +304,13 @@ func (t *tuning) values(ctx context.Context, config *frontend.ConfigInfo) (*valu
 }
 
 // words are names in the text of an argument.
-var words = regexp.MustCompile(`[A-Za-z_]\w*`)
+var words = lazily(`[A-Za-z_]\w*`)
 
 // depends reports whether texts of arguments name a constant that configurations
 // give, and no argument does.
 func (v *values) depends(texts []string) bool {
 	for _, text := range texts {
-		for _, word := range words.FindAllString(text, -1) {
+		for _, word := range words().FindAllString(text, -1) {
 			if v.find(word) != nil {
 				continue
 			}

@@ -39,7 +39,7 @@ func ParseLock(at string, text []byte) (*Lock, error) {
 		return nil, err
 	}
 	for _, b := range l.Backends {
-		if !nameForm.MatchString(b.Name) || !sumForm.MatchString(b.SHA256) {
+		if !nameForm().MatchString(b.Name) || !sumForm().MatchString(b.SHA256) {
 			return nil, diag.Errorf(diag.Pos{File: at}, "the entry %q with the SHA-256 %q is not one of a name and a sum in lower-case hex", b.Name, b.SHA256)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/tritonc/tritonc/core/diag"
 )
@@ -50,10 +51,15 @@ type File struct {
 }
 
 var (
-	nameForm    = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
-	versionForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._+-]{0,63}$`)
-	sumForm     = regexp.MustCompile(`^[0-9a-f]{64}$`)
+	nameForm    = form(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
+	versionForm = form(`^[A-Za-z0-9][A-Za-z0-9._+-]{0,63}$`)
+	sumForm     = form(`^[0-9a-f]{64}$`)
 )
+
+// form is a pattern that is compiled when it is used first, which few commands do.
+func form(pattern string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
+}
 
 // Parse reads a manifest. at names the file in diagnostics.
 func Parse(at string, text []byte) (*Manifest, error) {
@@ -102,9 +108,9 @@ func (m *Manifest) RunsHere() bool {
 
 func (m *Manifest) check() error {
 	switch {
-	case !nameForm.MatchString(m.Name):
+	case !nameForm().MatchString(m.Name):
 		return fmt.Errorf("the name %q is not one of letters, digits, _ and -", m.Name)
-	case !versionForm.MatchString(m.Version):
+	case !versionForm().MatchString(m.Version):
 		return fmt.Errorf("the version %q is not one of letters, digits, '.', _, + and -", m.Version)
 	case len(m.Protocol) == 0:
 		return fmt.Errorf("no version of the protocol is given")
@@ -139,7 +145,7 @@ func (m *Manifest) checkFiles() error {
 		default:
 			seen[lower] = true
 		}
-		if !sumForm.MatchString(f.SHA256) {
+		if !sumForm().MatchString(f.SHA256) {
 			return fmt.Errorf("the file %s: %q is not a SHA-256 in lower-case hex", f.Path, f.SHA256)
 		}
 		if f.Size < 0 || f.Size > MaxTotalSize-total {

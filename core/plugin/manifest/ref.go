@@ -16,9 +16,9 @@ type Ref struct {
 func ParseRef(s string) (Ref, error) {
 	name, version, pinned := strings.Cut(s, "@")
 	switch {
-	case !nameForm.MatchString(name):
+	case !nameForm().MatchString(name):
 		return Ref{}, fmt.Errorf("%q is not of the form NAME[@VERSION]: a name has letters, digits, _ and -", s)
-	case pinned && !versionForm.MatchString(version):
+	case pinned && !versionForm().MatchString(version):
 		return Ref{}, fmt.Errorf("%q is not of the form NAME[@VERSION]: a version has letters, digits, '.', _, + and -", s)
 	}
 	return Ref{Name: name, Version: version}, nil
@@ -26,7 +26,7 @@ func ParseRef(s string) (Ref, error) {
 
 // CheckSum refuses what is not a SHA-256.
 func CheckSum(s string) error {
-	if !sumForm.MatchString(s) {
+	if !sumForm().MatchString(s) {
 		return fmt.Errorf("%q is not a SHA-256 in lower-case hex", s)
 	}
 	return nil

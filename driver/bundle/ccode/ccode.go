@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"text/template"
 
 	"github.com/tritonc/tritonc/driver"
@@ -32,7 +33,9 @@ type File struct {
 //go:embed templates
 var templates embed.FS
 
-var parsed = template.Must(template.New("").Funcs(template.FuncMap{"bytes": hexBytes}).ParseFS(templates, "templates/*.tmpl"))
+var parsed = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("").Funcs(template.FuncMap{"bytes": hexBytes}).ParseFS(templates, "templates/*.tmpl"))
+})
 
 // hexBytes are bytes as the elements of an array.
 func hexBytes(data []byte) string {
@@ -100,7 +103,7 @@ func Files(out string, b *bundle.Bundle) ([]File, error) {
 
 func execute(name string, data any) ([]byte, error) {
 	var out bytes.Buffer
-	if err := parsed.ExecuteTemplate(&out, name+".tmpl", data); err != nil {
+	if err := parsed().ExecuteTemplate(&out, name+".tmpl", data); err != nil {
 		return nil, fmt.Errorf("BUG: %w", err)
 	}
 	return append(bytes.TrimRight(out.Bytes(), "\n"), '\n'), nil

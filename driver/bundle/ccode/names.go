@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // reserved are words that C, C++, headers or what is generated have taken.
@@ -20,7 +21,7 @@ var reserved = strings.Fields(`alignas alignof asm auto bitand bitor bool break 
 
 // driverName matches the names of CUDA's driver API: cuInit, CUstream, CU_STREAM_LEGACY,
 // CUDA_SUCCESS, CUDAAPI.
-var driverName = regexp.MustCompile(`^(cu[A-Z]|CU[a-z_]|CUDA)`)
+var driverName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(cu[A-Z]|CU[a-z_]|CUDA)`) })
 
 // library are functions and types that a kernel's own function would collide with: those
 // of C's headers that every compiler knows, and what cuda.h brings in with stdlib.h.
@@ -49,7 +50,7 @@ func identifier(name string) string {
 	if s == "" || s[0] >= '0' && s[0] <= '9' {
 		s = "_" + s
 	}
-	if slices.Contains(reserved, s) || driverName.MatchString(s) {
+	if slices.Contains(reserved, s) || driverName().MatchString(s) {
 		s += "_"
 	}
 	return s

@@ -14,7 +14,7 @@ import (
 //go:embed npu.html.tmpl
 var npuText string
 
-var npuTemplate = parse("npu", npuText)
+var npuTemplate = parse("npu", &npuText)
 
 // npuView is what the template of a simulated NPU shows.
 type npuView struct {
@@ -72,7 +72,7 @@ func WriteNPU(w io.Writer, r *npu.Report, p Page) error {
 		v.Files = append(v.Files, fileOf(name, rows[name], p.Sources))
 	}
 	sortFiles(v.Files)
-	return npuTemplate.Execute(w, v)
+	return npuTemplate().Execute(w, v)
 }
 
 // total is how long a line kept the pipes busy.

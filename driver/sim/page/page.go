@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 
 	"github.com/tritonc/tritonc/core/diag"
@@ -31,16 +32,19 @@ var text string
 //go:embed page.css
 var style string
 
-var pageTemplate = parse("page", text)
+var pageTemplate = parse("page", &text)
 
-// parse reads the template of a page, which may have the style of all.
-func parse(name, text string) *template.Template {
-	return template.Must(template.Must(template.New(name).Parse(text)).New("style").Parse(style)).Lookup(name)
+// parse reads the template of a page, which may have the style of all, when it is needed
+// first: parsing takes longer than a program needs to start.
+func parse(name string, text *string) func() *template.Template {
+	return sync.OnceValue(func() *template.Template {
+		return template.Must(template.Must(template.New(name).Parse(*text)).New("style").Parse(style)).Lookup(name)
+	})
 }
 
 // Write writes the page of a report.
 func Write(w io.Writer, r *simt.Report, p Page) error {
-	return pageTemplate.Execute(w, content(r, p))
+	return pageTemplate().Execute(w, content(r, p))
 }
 
 // view is what the template shows.
