@@ -1,6 +1,7 @@
 package plugin
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"sync"
@@ -21,34 +22,93 @@ type answers struct {
 // maxAnswers bounds how many answers are kept.
 const maxAnswers = 256
 
-// kept is the answer of a process to a question, which it is asked once: again when ask
-// fails, or says that the answer is for this time alone.
-func kept[R any](b *Backend, c *host.Client, question string, ask func() (answer R, keep bool, err error)) (R, error) {
-	a := &b.answers
+func (a *answers) get(c *host.Client, question string) any {
 	a.mu.Lock()
-	if a.of == c {
-		if known, ok := a.known[question].(R); ok {
-			a.mu.Unlock()
-			return known, nil
-		}
+	defer a.mu.Unlock()
+	if a.of != c {
+		return nil
 	}
-	a.mu.Unlock()
-	answer, keep, err := ask()
-	if err != nil || !keep {
-		return answer, err
-	}
+	return a.known[question]
+}
+
+func (a *answers) put(c *host.Client, question string, answer any) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.of != c || len(a.known) == maxAnswers {
 		a.of, a.known = c, map[string]any{}
 	}
 	a.known[question] = answer
-	return answer, nil
 }
 
-// question is the text of a request.
-func question(method string, t sdk.Target, options string, settings map[string]string) string {
-	return fmt.Sprintf("%s %s %d %q %q", method, t, t.WarpSize, options, settings) // which sorts the map
+// request is a question about a target.
+type request struct {
+	method   string
+	target   sdk.Target
+	options  string
+	settings map[string]string // nil: the host's
+	afresh   bool              // what other processes answered does not count
+}
+
+// asker asks a process. keep says that the answer depends on nothing but the question.
+type asker[R any] func(ctx context.Context, c *host.Client, f *sdk.Facts, settings map[string]string) (answer R, keep bool, err error)
+
+// kept is the answer to a request, for which a process is asked once: again when ask
+// fails, or says that the answer is for this time alone. What is kept of earlier
+// processes needs none.
+func kept[R any](ctx context.Context, b *Backend, req request, ask asker[R]) (R, error) {
+	settings := func(f *sdk.Facts) map[string]string {
+		if req.settings != nil {
+			return req.settings
+		}
+		return b.host.settings(f.Settings)
+	}
+	stored := answered{}
+	if c, facts := b.current(); facts != nil {
+		q := req.question(settings(facts))
+		if known, ok := b.answers.get(c, q).(R); c != nil && ok {
+			return known, nil
+		}
+		if !req.afresh {
+			stored = b.asked(q)
+		}
+		if answer, ok := read[R](stored); ok {
+			if c != nil {
+				b.answers.put(c, q, answer)
+			}
+			return answer, nil
+		}
+	}
+	return call(ctx, b, req.method, func(ctx context.Context, c *host.Client, f *sdk.Facts) (R, error) {
+		with := settings(f)
+		answer, keep, err := ask(ctx, c, f, with)
+		if err == nil && keep {
+			q := req.question(with)
+			b.answers.put(c, q, answer)
+			if stored == b.asked(q) && b.stored.Add(1) <= maxStored {
+				stored.write(answer)
+			}
+		}
+		return answer, err
+	})
+}
+
+// current is the client of the process that runs, with its facts; else none, and what is
+// remembered of the program, if it is.
+func (b *Backend) current() (*host.Client, *sdk.Facts) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.proc != nil && !b.proc.HasExited() {
+		return client(b.proc), b.facts
+	}
+	if r, ok := b.remembered(); ok && r.Description != nil {
+		return nil, &r.Facts
+	}
+	return nil, nil
+}
+
+// question is the text of the request with settings.
+func (r *request) question(settings map[string]string) string {
+	return fmt.Sprintf("%s %s %d %q %q", r.method, r.target, r.target.WarpSize, r.options, settings) // which sorts the map
 }
 
 // namesFiles reports whether options, as JSON, give one that names files or arguments of

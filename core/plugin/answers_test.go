@@ -1,54 +1,33 @@
 package plugin
 
 import (
-	"errors"
 	"testing"
 
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 	"github.com/tritonc/tritonc/plugin-sdk/host"
 )
 
-// TestKept: a process is asked the same once, and a new process anew.
-func TestKept(t *testing.T) {
-	b := &Backend{}
+// TestAnswers: what one process answered is not another's, and how much is kept is bounded.
+func TestAnswers(t *testing.T) {
+	var a answers
 	first, second := &host.Client{}, &host.Client{}
-	asked := 0
-	ask := func(c *host.Client, q string, keep bool, failure error) int {
-		t.Helper()
-		n, err := kept(b, c, q, func() (int, bool, error) {
-			asked++
-			return asked, keep, failure
-		})
-		if !errors.Is(err, failure) {
-			t.Fatal(err)
-		}
-		return n
-	}
-	failure := errors.New("failure")
 	for i, tt := range []struct {
-		c       *host.Client
-		q       string
-		keep    bool
-		failure error
-		want    int
+		c      *host.Client
+		before any // the answer that is kept to the question of the row
+		q      string
+		answer any
 	}{
-		{first, "a", true, failure, 1},
-		{first, "a", false, nil, 2},
-		{first, "a", true, nil, 3},
-		{first, "a", true, nil, 3},
-		{first, "b", true, nil, 4},
-		{first, "a", true, nil, 3},
-		{second, "a", true, nil, 5},
-		{second, "a", true, nil, 5},
-		{first, "a", true, nil, 6},
+		{first, nil, "a", 1}, {first, 1, "a", 2}, {first, 2, "a", 2}, {first, nil, "b", 3}, {first, 2, "a", 2},
+		{second, nil, "a", 4}, {second, nil, "b", 5}, {first, nil, "a", 6},
 	} {
-		if got := ask(tt.c, tt.q, tt.keep, tt.failure); got != tt.want {
-			t.Errorf("question %d: answer %d, want %d", i, got, tt.want)
+		if got := a.get(tt.c, tt.q); got != tt.before {
+			t.Errorf("question %d: %v is kept, want %v", i, got, tt.before)
 		}
+		a.put(tt.c, tt.q, tt.answer)
 	}
 	for i := range 3 * maxAnswers {
-		ask(first, string(rune('A'+i)), true, nil)
-		if n := len(b.answers.known); n > maxAnswers {
+		a.put(first, string(rune('A'+i)), 1)
+		if n := len(a.known); n > maxAnswers {
 			t.Fatalf("%d answers are kept", n)
 		}
 	}
@@ -61,7 +40,8 @@ func TestQuestion(t *testing.T) {
 		for _, target := range []sdk.Target{{Backend: "a", Arch: "1"}, {Backend: "a", Arch: "1", WarpSize: 32}, {Backend: "a", Arch: "2"}} {
 			for _, options := range []string{"", `{"a":1}`} {
 				for _, settings := range []map[string]string{nil, {"a": "b"}, {"a": "c"}, {"a": "b", "c": ""}} {
-					q := question(method, target, options, settings)
+					r := request{method: method, target: target, options: options}
+					q := r.question(settings)
 					if seen[q] {
 						t.Errorf("a question comes twice: %s", q)
 					}

@@ -28,6 +28,7 @@ type Backend struct {
 	facts *sdk.Facts // of proc's program
 
 	answers answers
+	stored  atomic.Int32 // how many were kept for other processes
 
 	loadedMu sync.Mutex
 	modules  map[string]sdk.Module    // those that were asked for
@@ -90,29 +91,32 @@ func (b *Backend) GetModule(ctx context.Context, name string) (sdk.Module, error
 // SupportsTarget asks whether the backend compiles for t, a process once. One that does not serve
 // this is known by the targets of its facts.
 func (b *Backend) SupportsTarget(ctx context.Context, t sdk.Target) (sdk.SupportsTargetResponse, error) {
-	return call(ctx, b, "SupportsTarget", func(ctx context.Context, c *host.Client, f *sdk.Facts) (sdk.SupportsTargetResponse, error) {
-		return kept(b, c, question("SupportsTarget", t, "", nil), func() (sdk.SupportsTargetResponse, bool, error) {
+	return b.supportsTarget(ctx, t, false)
+}
+
+// supportsTarget is SupportsTarget; with afresh what another process answered does not
+// count, so that a program which does not start any more is found out.
+func (b *Backend) supportsTarget(ctx context.Context, t sdk.Target, afresh bool) (sdk.SupportsTargetResponse, error) {
+	return kept(ctx, b, request{method: "SupportsTarget", target: t, settings: map[string]string{}, afresh: afresh},
+		func(ctx context.Context, c *host.Client, f *sdk.Facts, _ map[string]string) (sdk.SupportsTargetResponse, bool, error) {
 			resp, err := c.SupportsTarget(ctx, t)
 			if status.Code(err) == codes.Unimplemented {
 				return f.Supports(t), true, nil
 			}
 			return resp, true, err
 		})
-	})
 }
 
 // ParseOptions checks and completes the user's options, by the facts where the
 // backend does not serve this. A nil Settings, here and below, means the host's.
 func (b *Backend) ParseOptions(ctx context.Context, req sdk.ParseOptionsRequest) (sdk.ParseOptionsResponse, error) {
-	return call(ctx, b, "ParseOptions", func(ctx context.Context, c *host.Client, f *sdk.Facts) (sdk.ParseOptionsResponse, error) {
-		if req.Settings == nil {
-			req.Settings = b.host.settings(f.Settings)
-		}
-		return kept(b, c, question("ParseOptions", req.Target, req.OptionsJSON, req.Settings), func() (sdk.ParseOptionsResponse, bool, error) {
+	return kept(ctx, b, request{method: "ParseOptions", target: req.Target, options: req.OptionsJSON, settings: req.Settings},
+		func(ctx context.Context, c *host.Client, f *sdk.Facts, settings map[string]string) (sdk.ParseOptionsResponse, bool, error) {
+			req := req
+			req.Settings = settings
 			resp, err := parseOptions(ctx, c, f, req)
 			return resp, len(resp.Diagnostics) == 0 && !namesFiles(f, req.OptionsJSON), err
 		})
-	})
 }
 
 func parseOptions(ctx context.Context, c *host.Client, f *sdk.Facts, req sdk.ParseOptionsRequest) (sdk.ParseOptionsResponse, error) {
@@ -130,15 +134,13 @@ func parseOptions(ctx context.Context, c *host.Client, f *sdk.Facts, req sdk.Par
 // AddStages lists the stages of a compile. The list is shared by all who ask: it is not
 // to be changed.
 func (b *Backend) AddStages(ctx context.Context, req sdk.AddStagesRequest) (wire.AddStagesResponse, error) {
-	return call(ctx, b, "AddStages", func(ctx context.Context, c *host.Client, f *sdk.Facts) (wire.AddStagesResponse, error) {
-		if req.Settings == nil {
-			req.Settings = b.host.settings(f.Settings)
-		}
-		return kept(b, c, question("AddStages", req.Target, req.OptionsJSON, req.Settings), func() (wire.AddStagesResponse, bool, error) {
+	return kept(ctx, b, request{method: "AddStages", target: req.Target, options: req.OptionsJSON, settings: req.Settings},
+		func(ctx context.Context, c *host.Client, _ *sdk.Facts, settings map[string]string) (wire.AddStagesResponse, bool, error) {
+			req := req
+			req.Settings = settings
 			stages, warnings, err := c.AddStages(ctx, req)
 			return wire.AddStagesResponse{Stages: stages, Diagnostics: warnings}, len(warnings) == 0, err
 		})
-	})
 }
 
 // RunStages runs stages. Beside an error the response holds what was made.

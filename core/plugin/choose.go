@@ -84,11 +84,11 @@ func (h *Host) SelectBackend(ctx context.Context, t sdk.Target) (*Backend, sdk.T
 // longer than another that nobody asked for.
 func (h *Host) ask(ctx context.Context, b *Backend, t sdk.Target, several bool) (sdk.SupportsTargetResponse, error) {
 	if !several {
-		return b.SupportsTarget(ctx, t)
+		return b.supportsTarget(ctx, t, false)
 	}
 	bounded, cancel := context.WithTimeout(ctx, DescribeTimeout)
 	defer cancel()
-	resp, err := b.SupportsTarget(bounded, t)
+	resp, err := b.supportsTarget(bounded, t, true)
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
 		err = fmt.Errorf("backend %s (%s) did not say within %s whether it supports %s", b.found.Name, b.found.Path, DescribeTimeout, t)
 	}

@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime"
 	"strconv"
 	"sync"
@@ -274,10 +273,7 @@ func (c *child) makeFolders(cfg *Config) error {
 		}
 		c.removeFolders = append(c.removeFolders, remove)
 	} else {
-		c.tempDir = filepath.Join(base, "t")
-		if err := os.Mkdir(c.tempDir, 0o700); err != nil {
-			return err
-		}
+		c.tempDir = base
 	}
 	c.env = withTemp(cfg.Env, c.tempDir)
 	return nil
