@@ -56,9 +56,11 @@ func (p *hostPool) borrow(ctx context.Context, env *environment, verbose int, pi
 		// Which variables count all programs have to say, and what they say is kept in a
 		// file that is part of the state.
 		h.DescribeAll(ctx)
+		h.EndUnused() // most are for other devices
 		_, h.programs = h.State()
 	}
 	return h.Host, func() {
+		h.DrainLog() // or a warning that came with the answer would be nobody's
 		remove()
 		p.giveBack(h)
 	}, nil

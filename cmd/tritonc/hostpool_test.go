@@ -78,16 +78,6 @@ func kernelIn(t *testing.T, dir string, constants int) string {
 	return dir
 }
 
-// mustFind lists the programs in a folder.
-func mustFind(t *testing.T, dir string) []string {
-	t.Helper()
-	list, err := filepath.Glob(filepath.Join(dir, "tritonc-backend-*"))
-	if err != nil || len(list) == 0 {
-		t.Fatal(list, err)
-	}
-	return list
-}
-
 func pids(list []plugin.Running) (out []int) {
 	for _, r := range list {
 		out = append(out, r.PID)
@@ -114,9 +104,9 @@ func TestPoolShares(t *testing.T) {
 	}
 	wg.Wait()
 	first := pids(p.hosts.running())
-	// The first host had all programs describe themselves.
-	if want := len(dirs) + len(mustFind(t, backends)) - 1; len(first) != want {
-		t.Errorf("%d processes, want %d", len(first), want)
+	// The first host had all programs describe themselves; those that did no more have ended.
+	if len(first) != len(dirs) {
+		t.Errorf("%d processes, want %d", len(first), len(dirs))
 	}
 	for i := range 6 {
 		p.compile(t, dirs[i%3], backends, "IRRELEVANT=x"+strconv.Itoa(i))

@@ -26,6 +26,7 @@ type Backend struct {
 	mu    sync.Mutex // held during a start, so that there is only one
 	proc  *process.Process
 	facts *sdk.Facts // of proc's program
+	used  bool       // proc was asked for more than what it is
 
 	answers answers
 	stored  atomic.Int32 // how many were kept for other processes
@@ -53,7 +54,7 @@ func (b *Backend) Hidden() bool { return b.hidden }
 // Facts is the backend's Describe answer: of a binary that has not changed since it
 // was asked what it said then, else asked once per process.
 func (b *Backend) Facts(ctx context.Context) (*sdk.Facts, error) {
-	_, facts, err := b.running(ctx, new(restarts))
+	_, facts, err := b.running(ctx, new(restarts), true)
 	return facts, err
 }
 

@@ -78,7 +78,7 @@ func call[R any](ctx context.Context, b *Backend, method string, f func(context.
 func do[R any](ctx context.Context, b *Backend, t *task, f func(context.Context, *host.Client, *sdk.Facts) (R, error)) (R, error) {
 	var used restarts
 	for {
-		p, facts, err := b.running(ctx, &used)
+		p, facts, err := b.running(ctx, &used, true)
 		if err != nil {
 			var zero R
 			return zero, err
@@ -116,8 +116,9 @@ func try[R any](ctx context.Context, b *Backend, p *process.Process, t *task, f 
 }
 
 // running returns the living process, starting one when there is none, and once
-// more if that dies before it is of use.
-func (b *Backend) running(ctx context.Context, used *restarts) (*process.Process, *sdk.Facts, error) {
+// more if that dies before it is of use. use says that it is to do more than to describe
+// itself.
+func (b *Backend) running(ctx context.Context, used *restarts, use bool) (*process.Process, *sdk.Facts, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for {
@@ -125,6 +126,7 @@ func (b *Backend) running(ctx context.Context, used *restarts) (*process.Process
 			return nil, nil, fmt.Errorf("backend %s: the session is closed", b.found.Name)
 		}
 		if b.proc != nil && !b.proc.HasExited() {
+			b.used = b.used || use
 			return b.proc, b.facts, nil
 		}
 		if b.proc != nil {
@@ -133,7 +135,7 @@ func (b *Backend) running(ctx context.Context, used *restarts) (*process.Process
 		}
 		p, facts, err := b.begin(ctx)
 		if err == nil {
-			b.proc, b.facts = p, facts
+			b.proc, b.facts, b.used = p, facts, use
 			return p, facts, nil
 		}
 		if !used.again(ctx, b, err) {

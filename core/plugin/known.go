@@ -124,7 +124,7 @@ func (b *Backend) describe(ctx context.Context, patience time.Duration, again bo
 	bounded, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	var waited time.Duration
-	_, facts, err := b.running(bounded, new(restarts))
+	_, facts, err := b.running(bounded, new(restarts), false)
 	switch {
 	case err == nil:
 		return b.remember(facts), nil

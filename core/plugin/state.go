@@ -2,9 +2,12 @@ package plugin
 
 import (
 	"fmt"
+	"iter"
 	"os"
 	"slices"
 	"strings"
+
+	"github.com/tritonc/tritonc/core/plugin/process"
 )
 
 // State tells in two texts all that decides which programs this Host runs, and how,
@@ -81,15 +84,54 @@ type Running struct {
 
 // Running lists the processes that backends have now.
 func (h *Host) Running() (list []Running) {
-	for _, b := range h.backends {
-		// A backend that is starting holds its mutex; it is listed once it is there.
-		if !b.mu.TryLock() {
-			continue
+	for b, p := range h.processes() {
+		list = append(list, Running{b.found.Name, p.PID()})
+	}
+	return list
+}
+
+// processes are those that backends have now, in their order. A backend that is starting
+// holds its mutex; its process is there once it has started.
+func (h *Host) processes() iter.Seq2[*Backend, *process.Process] {
+	return func(yield func(*Backend, *process.Process) bool) {
+		for _, b := range h.backends {
+			if !b.mu.TryLock() {
+				continue
+			}
+			p := b.proc
+			b.mu.Unlock()
+			if p != nil && !p.HasExited() && !yield(b, p) {
+				return
+			}
 		}
-		if p := b.proc; p != nil && !p.HasExited() {
-			list = append(list, Running{b.found.Name, p.PID()})
+	}
+}
+
+// DrainLog waits until what backends have written to their logs until now has been
+// logged, but not for long: the answer of a call may be here before its warnings.
+func (h *Host) DrainLog() {
+	for _, p := range h.processes() {
+		p.DrainLog()
+	}
+}
+
+// EndUnused ends the processes that have described themselves and done nothing else.
+func (h *Host) EndUnused() {
+	for _, b := range h.backends {
+		if !b.mu.TryLock() {
+			continue // it is starting for somebody
+		}
+		if p := b.proc; p != nil && !b.used {
+			b.proc = nil
+			if h.beginStop() {
+				go func() {
+					defer h.stopping.Done()
+					p.Stop()
+				}()
+			} else {
+				p.Stop()
+			}
 		}
 		b.mu.Unlock()
 	}
-	return list
 }

@@ -184,6 +184,10 @@ func (p *Process) CutLifeline() { p.child.lifeline.Close() }
 // AwaitExit waits at most d for the process to end, and reports whether it has.
 func (p *Process) AwaitExit(d time.Duration) bool { return p.child.awaitExit(d) }
 
+// DrainLog waits until what the program wrote to its log has been logged, but not for
+// long.
+func (p *Process) DrainLog() { p.child.stderr.drain(drainTime) }
+
 // HasExited reports whether the process has ended.
 func (p *Process) HasExited() bool {
 	select {

@@ -64,6 +64,10 @@ type outlet struct {
 	take        func(p []byte) (forPlugin int) // sees what is read
 	ended       chan struct{}
 	once        sync.Once
+
+	mu      sync.Mutex
+	waiting bool          // for what the program writes next, all before having been shown
+	changed chan struct{} // closed when waiting becomes true; nil while nobody drains
 }
 
 func newOutlet(end *io.Writer, take func([]byte) int) (*outlet, error) {
@@ -77,7 +81,7 @@ func newOutlet(end *io.Writer, take func([]byte) int) (*outlet, error) {
 
 func (o *outlet) Read(p []byte) (int, error) {
 	for {
-		n, err := o.read.Read(p)
+		n, err := o.readPipe(p)
 		n = o.take(p[:n])
 		if err != nil {
 			o.once.Do(func() { close(o.ended) })
@@ -90,6 +94,31 @@ func (o *outlet) Read(p []byte) (int, error) {
 }
 
 func (o *outlet) Close() error { return o.read.Close() }
+
+// drain waits until what the program has written is read, and shown by who reads it: that
+// asks for more then. It waits at most d.
+func (o *outlet) drain(d time.Duration) {
+	limit := time.After(d)
+	for {
+		o.mu.Lock()
+		if o.waiting && !readable(o.read) {
+			o.mu.Unlock()
+			return
+		}
+		if o.changed == nil {
+			o.changed = make(chan struct{})
+		}
+		changed := o.changed
+		o.mu.Unlock()
+		select {
+		case <-changed:
+		case <-o.ended:
+			return
+		case <-limit:
+			return
+		}
+	}
+}
 
 // awaitEnd waits a little for everything to be read.
 func (o *outlet) awaitEnd(d time.Duration) {

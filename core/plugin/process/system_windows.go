@@ -12,3 +12,8 @@ func stateOf(int) state { return running }
 
 // wasKilled cannot tell here: whoever ends a process chooses its exit code.
 func wasKilled(*os.ProcessState) bool { return false }
+
+func (o *outlet) readPipe(p []byte) (int, error) { return o.read.Read(p) }
+
+// readable is false: nobody waits for a log here, since there is no server.
+func readable(*os.File) bool { return false }

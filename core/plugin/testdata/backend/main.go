@@ -170,6 +170,16 @@ func (backend) RunStages(ctx context.Context, req sdk.RunStagesRequest) (sdk.Run
 		sdk.Logger(ctx).Info("from the backend", "n", 7)
 		sdk.ReportProgress(ctx, sdk.Progress{Stage: "log", Fraction: 0.25, Text: "placing registers"})
 		return answer("logged")
+	case "chatter":
+		// As many lines as the input says, after the number of the call.
+		call, n := 0, 0
+		if _, err := fmt.Sscan(string(req.Input), &call, &n); err != nil {
+			return sdk.RunStagesResponse{}, err
+		}
+		for i := range n {
+			sdk.Logger(ctx).Warn("from the backend", "call", call, "line", i)
+		}
+		return answer("logged")
 	case "environment":
 		return sdk.RunStagesResponse{Artifacts: []sdk.Artifact{{Stage: "half", Data: []byte("done")}}}, fmt.Errorf("disk full")
 	}
