@@ -20,6 +20,11 @@ const document = "../../docs/results/performance.md"
 // section replaces what is in the document between two marks of a name.
 func section(t testing.TB, name, text string) {
 	t.Helper()
+	sectionOf(t, document, name, text)
+}
+
+func sectionOf(t testing.TB, document, name, text string) {
+	t.Helper()
 	old, err := os.ReadFile(document)
 	if err != nil {
 		t.Fatal(err)

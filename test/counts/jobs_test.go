@@ -73,17 +73,26 @@ func compile(t testing.TB, j job, target string) *compiled {
 	if err != nil {
 		t.Fatal(kerneltest.Text(err))
 	}
+	c, err := newCompiled(k)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// newCompiled takes PTX and what a launch must know from a kernel.
+func newCompiled(k *core.Kernel) (*compiled, error) {
 	var meta struct {
 		NumWarps int `json:"num_warps"`
 		Shared   int
 	}
 	if err := json.Unmarshal(k.Metadata, &meta); err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	return &compiled{
 		kernel: k.Name, llir: string(k.Artifact("llir").Data), ptx: string(k.Artifact("ptx").Data),
 		threads: 32 * meta.NumWarps, shared: meta.Shared, timings: k.Timings,
-	}
+	}, nil
 }
 
 // A shape is a launch of a kernel: its grid and arguments.

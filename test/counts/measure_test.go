@@ -1,6 +1,7 @@
 package counts
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -121,21 +122,40 @@ var (
 // assemble asks ptxas and returns its user time in seconds.
 func (r *row) assemble(t testing.TB, ptx string) (float64, error) {
 	t.Helper()
+	cubin, seconds, err := r.toCubin(t.Context(), t, ptx)
+	if err != nil {
+		return 0, err
+	}
+	sass, err := exec.Command(toolchain("cuobjdump"), "-sass", cubin).Output()
+	if err != nil {
+		return 0, fmt.Errorf("cuobjdump: %w", err)
+	}
+	r.sass = machineInstructions(string(sass))
+	return seconds, nil
+}
+
+// toCubin asks ptxas, notes what it says of registers, and returns the file with the machine
+// code and ptxas' user time in seconds.
+func (r *row) toCubin(ctx context.Context, t testing.TB, ptx string) (string, float64, error) {
+	t.Helper()
 	dir := t.TempDir()
 	in, out := filepath.Join(dir, "k.ptx"), filepath.Join(dir, "k.cubin")
 	// ptxas 12.4 reads up to 8.4.
 	ptx = ptxVersion.ReplaceAllString(ptx, ".version 8.4")
 	if err := os.WriteFile(in, []byte(ptx), 0o666); err != nil {
-		return 0, err
+		return "", 0, err
 	}
 	arch := "sm_" + strings.TrimPrefix(r.target, "cuda:")
 	if strings.Contains(ptx, ".target sm_90a") {
 		arch = "sm_90a"
 	}
-	cmd := exec.Command(toolchain("ptxas"), "-v", "-arch="+arch, "-o", out, in)
+	cmd := exec.CommandContext(ctx, toolchain("ptxas"), "-v", "-arch="+arch, "-o", out, in)
 	said, err := cmd.CombinedOutput()
+	if ctx.Err() != nil {
+		return "", 0, fmt.Errorf("ptxas: %w", ctx.Err())
+	}
 	if err != nil {
-		return 0, fmt.Errorf("ptxas: %s", said)
+		return "", 0, fmt.Errorf("ptxas: %s", said)
 	}
 	for _, m := range []struct {
 		re *regexp.Regexp
@@ -148,12 +168,7 @@ func (r *row) assemble(t testing.TB, ptx string) (float64, error) {
 		}
 		*m.to = most
 	}
-	sass, err := exec.Command(toolchain("cuobjdump"), "-sass", out).Output()
-	if err != nil {
-		return 0, fmt.Errorf("cuobjdump: %w", err)
-	}
-	r.sass = machineInstructions(string(sass))
-	return cmd.ProcessState.UserTime().Seconds(), nil
+	return out, cmd.ProcessState.UserTime().Seconds(), nil
 }
 
 // assemblerEnv names the ptxas whose instructions are counted, in place of the
