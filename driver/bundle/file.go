@@ -358,7 +358,7 @@ const (
 	maxWarps   = 64
 	maxCTAs    = 64
 	maxShared  = 1 << 30
-	maxScratch = 1 << 40
+	maxScratch = min(1<<40, math.MaxInt)
 )
 
 // checkMetadata refuses numbers that no kernel has.

@@ -179,7 +179,7 @@ func (d *decoder) size(v *Var) (elem, total int) {
 }
 
 // maxElements bounds arrays, so that sizes cannot overflow.
-const maxElements = 1 << 32
+const maxElements = min(1<<32, math.MaxInt/64)
 
 // symbol adds a variable to the program.
 func (d *decoder) symbol(v *Var) int {

@@ -84,6 +84,7 @@ func TestErrors(t *testing.T) {
 		{head + ".extern .global .b32 x;\n", "global variable x is not defined in this file"},
 		{head + ".global .b32 x[2] = {1, 2, 3};\n", "more initial values than elements"},
 		{head + ".global .b8 x[1000000][1000000];\n", "variable x is too large"},
+		{head + ".global .b8 x[4294967296][8589934592];\n", "variable x is too large"},
 		{head + ".func f() { call.uni f; ret; }\n", "function f calls itself"},
 	}
 	for _, c := range tests {

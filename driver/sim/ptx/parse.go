@@ -399,7 +399,11 @@ func (p *parser) declarator(v *Var) {
 			v.Count = 0
 			continue
 		}
-		v.Count = min(v.Count, maxElements) * min(p.integer("an array length"), 2*maxElements)
+		if n := p.integer("an array length"); n > 0 && v.Count > maxElements/n {
+			v.Count = maxElements + 1 // which is refused
+		} else {
+			v.Count *= n
+		}
 		p.expect("]")
 	}
 	if p.accept("=") {
