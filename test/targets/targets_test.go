@@ -143,9 +143,8 @@ func launches() map[string]launch {
 
 // TestReference runs the reference kernels.
 func TestReference(t *testing.T) {
-	const dir = "../../core/frontend/testdata"
 	all := launches()
-	for _, j := range refkernels.Jobs(t, dir) {
+	for _, j := range refkernels.Jobs(t, kernelDir) {
 		l, ok := all[j.Name]
 		if !ok {
 			t.Errorf("the test does not say how to launch %s", j.Name)
@@ -154,7 +153,7 @@ func TestReference(t *testing.T) {
 		delete(all, j.Name)
 		t.Run(j.Name, func(t *testing.T) {
 			t.Parallel()
-			k := kerneltest.Kernel{File: filepath.Join(dir, j.File), Name: j.Kernel, Options: kerneltest.Options{}}
+			k := kerneltest.Kernel{File: filepath.Join(kernelDir, j.File), Name: j.Kernel, Options: kerneltest.Options{}}
 			for name, v := range j.Options {
 				k.Options[name] = constant(fmt.Sprint(v))
 			}
