@@ -143,15 +143,32 @@ class WheelTest(unittest.TestCase):
         variables = {k: v for k, v in os.environ.items() if not k.startswith(("TRITON", "PYTHONPATH"))}
         variables.update(FAKE_LOG=str(self.folder / "log"), FAKE_PTXAS="/ptxas")
 
-        def run(*argv, **more):
+        def run(*argv, fails=False, **more):
             r = subprocess.run([python, *argv], env={**variables, **more}, capture_output=True, text=True, cwd=self.folder)
-            self.assertEqual(r.returncode, 0, r.stderr)
-            return r.stdout.splitlines()
+            self.assertEqual(r.returncode != 0, fails, r.stderr)
+            return r.stderr.strip().splitlines()[-1] if fails else r.stdout.splitlines()
 
         self.assertEqual(run("-c", code, code, TRITONC="1"), ["tritonc b'our cubin of' None"] * 2)
         self.assertEqual(run("-c", code, TRITONC="0"), ["None Triton's cub None"])
         self.assertEqual(run("-c", f"import tritonc.triton as t; t.install(); {code}", code), ["tritonc b'our cubin of' None"] * 2)
         self.assertEqual(run("-c", "import sys; print('tritonc' in sys.modules)"), ["False"])
+        program = self.folder / "program.py"
+        program.write_text("import tritonc.triton\n" + code.replace("; ", "\n", 2) + "\nprint(tritonc.triton.report()['configurations'])\n")
+        self.assertEqual(run(program, code, TRITONC="1"), ["tritonc b'our cubin of' None"] * 2 + ["4"])
+        # A machine without ptxas, which Triton has none of either.
+        self.assertRegex(run("-c", code, TRITONC="1", FAKE_PTXAS="", fails=True),
+                         r"^tritonc.errors.Failed: there is no ptxas: Triton has none of its own \(.*\); install NVIDIA's CUDA toolkit, or name one with TRITON_PTXAS_PATH")
+        # A package whose programs are for another machine.
+        own.write_bytes(b"\x7fELF\x02\x01\x01 of another machine")
+        self.assertRegex(run("-c", code, TRITONC="1", fails=True), "Unsupported: .* is not a tritonc that can be run here .*: .* cannot be run: ")
+        standin_triton.write_program(own, "v1.2.2")
+        self.assertRegex(run("-c", code, TRITONC="1", fails=True), "Unsupported: .* is tritonc v1.2.2, and this package is for v1.2.3: install the wheel of v1.2.2")
+        standin_triton.write_program(own, "v1.2.3")
+        # Two distributions of Triton, one over the other.
+        for name, version in (("triton", "3.6.0"), ("pytorch_triton", "3.5.1")):
+            (site / f"{name}-{version}.dist-info").mkdir()
+            (site / f"{name}-{version}.dist-info" / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name.replace('_', '-')}\nVersion: {version}\n")
+        self.assertRegex(run("-c", code, TRITONC="1", fails=True), "Unsupported: there are two Tritons in .*: triton 3.6.0 and pytorch-triton 3.5.1 .* uninstall both")
 
     def test_by_pip(self):
         r = subprocess.run([sys.executable, "-m", "pip", "wheel", "--no-index", "--no-deps", "--disable-pip-version-check", "-w", self.folder / "pip",
