@@ -122,8 +122,8 @@ race: ## tests of what runs concurrently, with Go's race detector
 	else echo "race: skipped, Go's race detector needs cgo and a C compiler"; fi
 
 .PHONY: toolchain
-toolchain: ## find or provide LLVM 22 and ptxas
-	@scripts/toolchain.sh
+toolchain: ## find or provide LLVM 22 and ptxas; FOR=nvidia or FOR=amd: what its devices need
+	@scripts/toolchain.sh $(if $(FOR),--for '$(FOR)')
 
 .PHONY: law
 law: ## parse, verify and print every IR file below DIR; the bytes must be the same

@@ -3,8 +3,12 @@
 # llvm-link, llvm-mc, ld.lld) and NVIDIA's ptxas. tritonc itself never downloads; this script is
 # the only thing here that does, and only what is missing.
 #
-#   scripts/toolchain.sh          find or provide, then list what there is
-#   scripts/toolchain.sh --check  find only; exit status 1 when one is missing
+#   scripts/toolchain.sh               find or provide, then list what there is
+#   scripts/toolchain.sh --check       find only; exit status 1 when one is missing
+#   scripts/toolchain.sh --for nvidia  what kernels for NVIDIA's devices need: ptxas alone,
+#                                      since tritonc can write their PTX (--option ptx=direct);
+#                                      LLVM is listed where it is found
+#   scripts/toolchain.sh --for amd     what those for AMD's devices need: LLVM 22
 #
 # What it provides lies in
 #   ${XDG_CACHE_HOME:-$HOME/.cache}/tritonc/toolchain/
@@ -20,14 +24,27 @@ ptxas_min=12.0    # older ones lack sm_90a; TRITON_PTXAS_PATH overrides
 
 cache=${XDG_CACHE_HOME:-${HOME:?set HOME or XDG_CACHE_HOME}/.cache}/tritonc/toolchain
 provide=yes
-case ${1-} in
-'') ;;
---check) provide=no ;;
-*)
-	echo "usage: $0 [--check]" >&2
+need_llvm=yes
+need_ptxas=yes
+usage() {
+	echo "usage: $0 [--check] [--for nvidia|amd]" >&2
 	exit 2
-	;;
-esac
+}
+while [ $# -gt 0 ]; do
+	case $1 in
+	--check) provide=no ;;
+	--for)
+		case ${2-} in
+		nvidia) need_llvm=no ;;
+		amd) need_ptxas=no ;;
+		*) usage ;;
+		esac
+		shift
+		;;
+	*) usage ;;
+	esac
+	shift
+done
 
 tmp=
 trap 'if [ -n "$tmp" ]; then rm -rf "$tmp"; fi' EXIT
@@ -206,18 +223,18 @@ fetch_ptxas() {
 # --- the run ----------------------------------------------------------------
 
 missing=
-if ! have_llvm; then
+if [ $need_llvm = yes ] && ! have_llvm; then
 	[ $provide = no ] || provide_llvm || true
 	have_llvm || missing="$missing LLVM-$llvm_major"
 fi
-if ! find_ptxas >/dev/null; then
+if [ $need_ptxas = yes ] && ! find_ptxas >/dev/null; then
 	[ $provide = no ] || provide_ptxas || true
 	find_ptxas >/dev/null || missing="$missing ptxas"
 fi
 for tool in llc opt llvm-link llvm-mc ld.lld; do
-	path=$(find_llvm $tool) && printf '%-9s %s\n' "$tool" "$path"
+	if path=$(find_llvm $tool); then printf '%-9s %s\n' "$tool" "$path"; fi
 done
-path=$(find_ptxas) && printf '%-7s %s (release %s)\n' ptxas "$path" "$(ptxas_version "$path")"
+if path=$(find_ptxas); then printf '%-9s %s (release %s)\n' ptxas "$path" "$(ptxas_version "$path")"; fi
 if [ -n "$missing" ]; then
 	say "missing:$missing"
 	exit 1
