@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -26,12 +27,36 @@ func (j *job) makePTX(c *backend.Compilation) error {
 		return j.translate(c, version)
 	}
 	llir := string(c.Text())
+	if _, err := c.Find(llvm.LLC); err != nil && j.opts.PTX == ptxDirect {
+		var d *sdk.Diagnostic
+		if errors.As(err, &d) {
+			told := *d
+			told.Notes = append(slices.Clone(d.Notes), sdk.Diagnostic{
+				Severity: sdk.Note, Message: "tritonc writes the PTX of LLVM IR that it made itself; this is for llc, since " + j.whyLLC(c),
+			})
+			return &told
+		}
+		return err
+	}
 	text, err := llvm.GenerateCode(c, j.early.target(), j.llcArguments(version, llir), []byte(forLLC(llir)))
 	if err != nil {
 		return err
 	}
 	c.Artifact = []byte(withoutDebugTarget(string(text)))
 	return nil
+}
+
+// whyLLC says why the LLVM IR at hand is not the module that the lowering built.
+func (j *job) whyLLC(c *backend.Compilation) string {
+	switch {
+	case c.BelowMLIR():
+		return "it comes from a file"
+	case j.lowered != nil:
+		return "a file took its place (option ir_override)"
+	case llvmChoiceFor(j.opts.LLVMPasses).Passes != "":
+		return "LLVM's passes changed it (option llvm_passes)"
+	}
+	return "the kernel calls a library of LLVM IR"
 }
 
 // translate writes PTX of the module that the lowering built.
