@@ -178,7 +178,8 @@ def verdict(row, session, theirs):
     entries = session.entries()[before:]
     ours, failed = ([e for e in entries if e["how"] == how] for how in ("compiled", "failed"))
     facts = {"seconds": seconds, "kernels": len({e["name"] for e in ours}), "configurations": len(ours),
-             "compiling": sum(e["seconds"] for e in ours), "in_workers": sum(e["pid"] != os.getpid() for e in ours)}
+             "compiling": sum(e["seconds"] for e in ours), "in_workers": sum(e["pid"] != os.getpid() for e in ours),
+             "served": sum(e.get("served", False) for e in ours)}
     wrong = problem or eager or difference(got, want)
     if wrong is None and failed:  # which an autotuner left out
         return {"verdict": "FAILED", "why": f"{len(failed)} configurations, such as {failed[0]['name']}: {failed[0]['why']}", **facts}
@@ -350,10 +351,10 @@ def table(entries):
     counts = {}
     for e in rows:
         counts[e["verdict"]] = counts.get(e["verdict"], 0) + 1
-    total = {k: sum(e.get(k, 0) for e in rows) for k in ("kernels", "configurations", "in_workers", "compiling")}
+    total = {k: sum(e.get(k, 0) for e in rows) for k in ("kernels", "configurations", "in_workers", "served", "compiling")}
     out.append(f"{len(rows)} functions: " + ", ".join(f"{n} {v}" for v, n in sorted(counts.items())))
     out.append(f"{total['kernels']} kernels in {total['configurations']} configurations, {total['in_workers']} of them in workers of torch's, "
-               f"{total['compiling']:.1f} s in tritonc")
+               f"{total['served']} by the server, {total['compiling']:.1f} s in tritonc")
     late = sum("late" in e for e in entries)
     if late:
         out.append(f"{late} functions were not begun within the budget")
