@@ -48,9 +48,9 @@ func TestDirectPrintsNothing(t *testing.T) {
 }
 
 // LLVM IR of other origin is llc's: a file that is the input or takes the place of what the
-// lowering made, and what LLVM's passes changed.
+// lowering made.
 func TestDirectLeavesToLLC(t *testing.T) {
-	needTools(t, llvm.LLC, llvm.Opt)
+	needTools(t, llvm.LLC)
 	c := sdktest.Start(t, New())
 	override := filepath.Join(t.TempDir(), "other.llir")
 	if err := os.WriteFile(override, scaleLLIR(t), 0o644); err != nil {
@@ -62,7 +62,6 @@ func TestDirectLeavesToLLC(t *testing.T) {
 	}{
 		{"a file", stagePTX, `{"ptx":"direct","ptx_version":84}`, scaleLLIR(t)},
 		{"ir_override", stageTTIR, `{"ptx":"direct","ptx_version":84,"ir_override":"` + override + `"}`, scaleTTIR(t)},
-		{"llvm_passes", stageTTIR, `{"ptx":"direct","ptx_version":84,"llvm_passes":"short"}`, scaleTTIR(t)},
 	} {
 		req := request(t, "90", test.first, "scale", test.input, test.options)
 		req.Last, req.Want = stagePTX, nil

@@ -17,7 +17,6 @@ import (
 // Names of options that messages and tables mention.
 const (
 	optionSkipPasses = "skip_passes"
-	optionLLVMPasses = "llvm_passes"
 	optionPTX        = "ptx"
 )
 
@@ -46,8 +45,8 @@ const (
 	wgmmaNever = "never"
 )
 
-// optionSpecs are Triton's CUDAOptions, and prefetch_operands, tma, wgmma, skip_passes
-// and llvm_passes. Where a default depends on the target
+// optionSpecs are Triton's CUDAOptions, and prefetch_operands, tma, wgmma, ptx
+// and skip_passes. Where a default depends on the target
 // the one here is for cuda:80; defaultsFor has the others.
 var optionSpecs = []sdk.OptionSpec{
 	{Name: "num_warps", Type: sdk.Int, Default: "4", Doc: "warps of a block, a power of two up to 32"},
@@ -76,7 +75,6 @@ var optionSpecs = []sdk.OptionSpec{
 	{Name: "tma", Type: sdk.String, Default: `"auto"`, Doc: "copy blocks by TMA through the descriptors that a kernel makes, from cuda:90 on; auto: in kernels whose loops with dots do", Choices: []string{tmaAuto, tmaAlways, tmaNever}},
 	{Name: "wgmma", Type: sdk.String, Default: `"auto"`, Doc: "compute dots by wgmma on cuda:90; auto: where it can; never: by mma.sync, as with Triton's DISABLE_MMA_V3", Choices: []string{wgmmaAuto, wgmmaNever}},
 	{Name: optionSkipPasses, Type: sdk.StringList, Default: "[]", Doc: "passes to leave out, by the names that tritonc passes shows"},
-	{Name: optionLLVMPasses, Type: sdk.String, Default: `"auto"`, Doc: "LLVM's optimizer at the end of the stage llir; auto: what the measured table says", Choices: append([]string{"auto"}, llvmChoiceNames...)},
 	{Name: optionPTX, Type: sdk.String, Default: `"llvm"`, Doc: "what writes PTX: llvm is LLVM's llc; direct needs no LLVM and takes LLVM IR of the stage before alone, without libraries", Choices: []string{ptxLLVM, ptxDirect}},
 	{Name: "instrumentation_mode", Type: sdk.String, Default: `""`, Doc: "instrumentation to add; consan: checks that accesses to shared memory wait for one another", Choices: []string{"", instrumentConsan}},
 }
@@ -100,7 +98,6 @@ type options struct {
 	TMA              string            `json:"tma"`
 	WGMMA            string            `json:"wgmma"`
 	SkipPasses       []string          `json:"skip_passes"`
-	LLVMPasses       string            `json:"llvm_passes"`
 	PTX              string            `json:"ptx"`
 	Instrumentation  string            `json:"instrumentation_mode"`
 }

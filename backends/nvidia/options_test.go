@@ -24,7 +24,7 @@ func TestOptionDefaults(t *testing.T) {
 	const common = `"allowed_dot_input_precisions":["tf32","tf32x3","ieee","bf16x3","bf16x6"],` +
 		`"arch":"smCC","backend_name":"cuda","debug":false,"default_dot_input_precision":"tf32",` +
 		`"deprecated_fp8_dot_operand_dtypes":DEP,"enable_fp_fusion":true,"enable_reflect_ftz":true,"extern_libs":{},` +
-		`"instrumentation_mode":"","ir_override":null,"launch_cooperative_grid":false,"launch_pdl":false,"llvm_passes":"auto",` +
+		`"instrumentation_mode":"","ir_override":null,"launch_cooperative_grid":false,"launch_pdl":false,` +
 		`"max_num_imprecise_acc_default":ACC,"maxnreg":null,"num_ctas":1,"num_stages":3,"num_warps":4,` +
 		`"prefetch_operands":false,"ptx":"llvm","ptx_options":null,"ptx_version":null,"sanitize_overflow":true,"skip_passes":[],"supported_fp8_dtypes":FP8,"tma":"auto","warp_size":32,"wgmma":"auto"`
 	tests := []struct{ cc, dep, acc, fp8 string }{
@@ -73,7 +73,6 @@ func TestOptionMistakes(t *testing.T) {
 		{"80", `{"num_ctas":2}`, "cuda:80 has no clusters"},
 		{"80", `{"skip_passes":["tritongpu-coalesce","convert-triton-to-tritongpu"]}`, "cannot be left out: every later pass needs layouts"},
 		{"80", `{"skip_passes":["coalesce"]}`, "there is no pass \"coalesce\" to leave out"},
-		{"80", `{"llvm_passes":"O2"}`, "O2"},
 		{"90", `{"num_ctas":3}`, "3 is not a power of two between 1 and 16"},
 		{"80", `{"num_stages":-1}`, "-1 is negative"},
 		{"80", `{"warp_size":64}`, "a warp has 32 threads"},

@@ -237,12 +237,12 @@ func llirFacts(module *ir.Operation, o options) pass.Facts {
 }
 
 // llirTools are what the stage llir shows.
-func llirTools(a arch, o options) []sdk.PassRow {
+func llirTools(a arch) []sdk.PassRow {
 	var out []sdk.PassRow
 	for _, r := range llirRows(a) {
 		out = append(out, sdk.PassRow{Name: r.Pass.Name, Doc: r.Pass.Doc, Why: r.Why, Condition: r.When.Name})
 	}
-	return append(out, llvmRow(o))
+	return out
 }
 
 // prefetchSettings have the pipeliner's loops read ahead only where the user asks

@@ -53,8 +53,6 @@ func (j *job) whyLLC(c *backend.Compilation) string {
 		return "it comes from a file"
 	case j.lowered != nil:
 		return "a file took its place (option ir_override)"
-	case llvmChoiceFor(j.opts.LLVMPasses).Passes != "":
-		return "LLVM's passes changed it (option llvm_passes)"
 	}
 	return "the kernel calls a library of LLVM IR"
 }

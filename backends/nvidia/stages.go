@@ -41,7 +41,7 @@ func (j *job) stages() []backend.Stage {
 		},
 		{
 			Name: stageLLIR, Doc: "LLVM IR for one thread", Needs: facts.Lowerable,
-			Tools: llirTools(j.early, j.opts), Run: j.makeLLIR,
+			Tools: llirTools(j.early), Run: j.makeLLIR,
 		},
 		{
 			Name: stagePTX, Doc: j.ptxDoc(),
@@ -125,8 +125,7 @@ func descriptorsByPointers(remarks []backend.Remark) (notes []sdk.Diagnostic) {
 	return notes
 }
 
-// makeLLIR lowers the module, links libraries where it calls them, and has LLVM
-// optimize the whole.
+// makeLLIR lowers the module, and links libraries where it calls them.
 func (j *job) makeLLIR(c *backend.Compilation) error {
 	if f := llirFacts(c.Module, j.opts); len(f) > 0 {
 		if err := c.RunPasses(llirRows(j.early), f); err != nil {
@@ -150,21 +149,12 @@ func (j *job) makeLLIR(c *backend.Compilation) error {
 	if err != nil {
 		return err
 	}
-	passes := llvmChoiceFor(j.opts.LLVMPasses).Passes
-	if len(res.Externs) == 0 && passes == "" {
-		j.lowered = res.LLVM
-		return nil
-	}
-	c.Text() // which LLVM's tools take
 	if len(res.Externs) > 0 {
-		if err := j.link(c, res.Externs); err != nil {
-			return err
-		}
+		c.Text() // which LLVM's tools take
+		return j.link(c, res.Externs)
 	}
-	if passes == "" {
-		return nil
-	}
-	return llvm.Optimize(c, passes, "-mcpu="+j.early.smName())
+	j.lowered = res.LLVM
+	return nil
 }
 
 // warnOfUnchecked tells of accesses that the concurrency sanitizer leaves unchecked.

@@ -203,6 +203,13 @@ func assemblerInstructions(t testing.TB, ptx, arch string) int {
 	return n
 }
 
+func write(t testing.TB, file, text string) {
+	t.Helper()
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // machineInstructions counts what cuobjdump lists, without the filling after the
 // last instruction: NOPs, and the branch to itself before them.
 func machineInstructions(sass string) int {

@@ -222,8 +222,8 @@ func choices(t *testing.T) []variation {
 	out := []variation{
 		{4, 3, kerneltest.Options{"prefetch_operands": true}},
 		{4, 4, kerneltest.Options{"prefetch_operands": true}},
-		{4, 3, kerneltest.Options{"llvm_passes": "short"}},
-		{4, 3, kerneltest.Options{"llvm_passes": "O3"}},
+		{4, 3, kerneltest.Options{"ptx": "direct"}},
+		{4, 3, kerneltest.Options{"ptx": "llvm"}},
 	}
 	if onAMD() {
 		out = nil

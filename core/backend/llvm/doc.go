@@ -2,7 +2,7 @@
 // ttgir to LLVM IR for a lower.Target, runs LLVM's tools on it, and links libraries of
 // LLVM IR.
 //
-// Main functions: Lower, Link, Optimize and GenerateCode take the step of a stage on a
+// Main functions: Lower, LowerInMemory, Link and GenerateCode take the step of a stage on a
 // Compilation; Allocator is for a Plan. Main variables: LLC, Opt, LinkTool, MC and LLD,
 // the tools for a Definition.
 //

@@ -3,7 +3,6 @@ package llvm
 import (
 	"bytes"
 	"fmt"
-	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -66,25 +65,6 @@ func llvmKind(name string, setting sdk.SettingSpec) *backend.ToolKind {
 		Help: fmt.Sprintf("install LLVM %d (Debian: apt-get install llvm-%[1]d), or run make toolchain, or name one with %s",
 			Major, strings.Join(setting.Env, ", ")),
 	}
-}
-
-// Optimize runs LLVM's passes, in the grammar of opt -passes, on the Artifact,
-// which is LLVM IR of ours.
-func Optimize(c *backend.Compilation, passes string, args ...string) error {
-	opt, err := c.Find(Opt)
-	if err != nil {
-		return err
-	}
-	args = append(append([]string{"-S"}, args...), "-passes="+passes, "-o", "-", "-")
-	res, err := c.RunTool(opt, sdk.Command{Path: opt.Path, Args: args, Stdin: c.Artifact})
-	if err != nil {
-		return err
-	}
-	if !res.OK() {
-		return fmt.Errorf("BUG: %s refuses the LLVM IR that the %s backend made: %s", filepath.Base(opt.Path), c.BackendName(), backend.FirstLines(backend.Said(res), 10))
-	}
-	c.Artifact = res.Stdout
-	return nil
 }
 
 // GenerateCode has llc translate LLVM IR, and returns what it writes. What it
