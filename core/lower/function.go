@@ -112,6 +112,8 @@ type emitter struct {
 	// strides and kept are about what loads give; arrival.go says what.
 	strides map[*ir.Value]int
 	kept    map[llir.Value]keptMask
+	// reads are where the function reads memory; nil until it is asked for.
+	reads *readers
 	// due: a barrier is due before the reduction that is lowered accesses shared memory.
 	due bool
 	// apart: half of the threads are a barrier after the others, see membar.Effects.

@@ -276,6 +276,7 @@ func (e *emitter) store(op tt.StoreOp) error {
 		})
 		all = all[n:]
 	}
+	e.seenByLanes(op.Op, op.Ptr())
 	return err
 }
 

@@ -53,6 +53,7 @@ func (s *Site) Store(value *ir.Value, at Place, store func(a *Access, offset lli
 		}
 		return nil
 	})
+	s.e.seenByLanes(s.op, at.Offsets)
 	return err
 }
 
