@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tritonc/tritonc/cmd/tritonc/serve"
+	"github.com/tritonc/tritonc/core/frontend"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
 
@@ -61,6 +62,10 @@ off has them look for none.`,
 	return cmd
 }
 
+// keptText is how much text of files a server keeps the trees of. A tree takes some ten
+// times as much memory as its text.
+const keptText = 512 << 10
+
 // run is the verb.
 func (f *serveFlags) run(cmd *cobra.Command, env *environment) error {
 	switch {
@@ -86,6 +91,7 @@ func (f *serveFlags) run(cmd *cobra.Command, env *environment) error {
 	if jobs == 0 {
 		jobs = runtime.GOMAXPROCS(0)
 	}
+	frontend.KeepTrees(keptText)
 	hosts := &hostPool{}
 	defer hosts.close()
 	server, err := serve.Listen(serve.Config{

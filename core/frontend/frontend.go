@@ -6,7 +6,6 @@ import (
 	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/frontend/eval"
 	"github.com/tritonc/tritonc/core/frontend/lang"
-	"github.com/tritonc/tritonc/core/frontend/syntax"
 	"github.com/tritonc/tritonc/core/work"
 )
 
@@ -55,7 +54,7 @@ type File struct {
 // not depend on where the file lies, in locations and callee symbols. A
 // mistake is a *diag.Diagnostic.
 func Parse(filePath, name string, src []byte) (*File, error) {
-	tree, err := syntax.Parse(filePath, src)
+	tree, err := kept.parse(filePath, src)
 	if err != nil {
 		return nil, err
 	}
