@@ -131,6 +131,7 @@ func plan(c *chip.Chip, o options) *backend.Plan {
 				Name: stageTTAdapter, Doc: "MLIR: memory copied in blocks, computations on tensors (linalg)",
 				Needs: facts.SimpleTTIR, Passes: adapterRows(o.MLIR), MLIR: o.MLIR, Run: func(k *backend.Compilation) error {
 					warnOfArch(k, c)
+					warnOfSettings(k)
 					warnOfSlices(k)
 					warnOfCubes(k)
 					one := 1 // as triton-ascend says: UB is not a launch's to give

@@ -32,8 +32,6 @@ var (
 	settingArch = sdk.SettingSpec{Name: "triton_ascend_arch", Env: []string{"TRITON_ASCEND_ARCH"}, Doc: "the chip, for triton-ascend; here --target chooses it, and another one is warned of"}
 )
 
-var settings = []sdk.SettingSpec{settingBisheng, settingCANN, settingArch}
-
 // compilerKind is the vendor's compiler. Its variable names a folder, as triton-ascend has
 // it, or the program.
 var compilerKind = &backend.ToolKind{
@@ -88,6 +86,9 @@ type binFacts struct {
 	LockNum       int64  `json:"lock_num"`
 	LockInitValue int64  `json:"lock_init_value"`
 	TaskType      *int64 `json:"bs_task_type,omitempty"`
+	// AllBlocks says that a launch may have fewer blocks than the grid has programs: each runs
+	// several.
+	AllBlocks bool `json:"all_blocks_parallel,omitempty"`
 	// Together says, by Triton's name, that programs wait for one another.
 	Together bool `json:"launch_cooperative_grid,omitempty"`
 }
@@ -117,7 +118,7 @@ func makeNPUBin(k *backend.Compilation, c *chip.Chip) error {
 	}
 	kernel := toVendorForm(k.Module)
 	input := text.Append(nil, k.Module, text.Options{Locations: true, MLIR: vendorMLIR})
-	flags, err := vendorFlags(c, k.Request.OptionsJSON, vendorInput, vendorOutput)
+	flags, err := vendorFlags(c, k.Request.OptionsJSON, k.Request.Settings, vendorInput, vendorOutput)
 	if err != nil {
 		return err
 	}
@@ -145,9 +146,10 @@ func makeNPUBin(k *backend.Compilation, c *chip.Chip) error {
 	if !strings.HasPrefix(string(code), "\x7fELF") {
 		return fmt.Errorf("what %s wrote is not an ELF file", tool.Path)
 	}
+	ffts := c.Arch == archA2 && !isOn(k.Request.Settings, settingFFTS)
 	facts := binFacts{
-		Format: stageNPUBin, MixMode: kernel.mixMode, ParallelMode: simdMode, FFTS: c.Arch == archA2, TensorKinds: kernel.tensorKinds, UBBits: ubBits(said),
-		Together: kernel.together,
+		Format: stageNPUBin, MixMode: kernel.mixMode, ParallelMode: simdMode, FFTS: ffts, TensorKinds: kernel.tensorKinds, UBBits: ubBits(said),
+		Together: kernel.together, AllBlocks: isOn(k.Request.Settings, settingBlocks),
 	}
 	if host := filepath.Join(dir, vendorHost); exists(host) {
 		if err := readCallbacks(host, k.Meta.Name, &facts); err != nil {

@@ -5,6 +5,7 @@ import (
 	"debug/elf"
 	"encoding/json"
 	"errors"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -38,12 +39,19 @@ def NAME(x, y, out, n, B: tl.constexpr):
 // what the compiler was called with, too.
 func vendor(t *testing.T, arch, kernel string, values map[string]any, stages ...string) (k *core.Kernel, command string, err error) {
 	t.Helper()
+	return vendorWith(t, arch, kernel, nil, values, stages...)
+}
+
+// vendorWith is vendor with settings.
+func vendorWith(t *testing.T, arch, kernel string, settings map[string]string, values map[string]any, stages ...string) (k *core.Kernel, command string, err error) {
+	t.Helper()
 	dir, missing := ascendstandin.Compiler(t)
 	if missing != "" {
 		t.Skip(missing)
 	}
 	target := core.Target{Backend: "npu", Arch: arch, WarpSize: warpSize}
 	b := inprocess.Backend{Kit: local.Kit, Settings: map[string]string{compilerKind.Setting.Name: dir}}
+	maps.Copy(b.Settings, settings)
 	opts := &core.Options{
 		Select: func(context.Context, core.Target) (core.Backend, core.Target, error) { return b, target, nil },
 		Values: values, Stages: stages,
@@ -125,6 +133,48 @@ func TestNPUBin(t *testing.T) {
 		}
 		if tools, _ := json.Marshal(m["tools"]); string(tools) != `{"bishengir-compile":"1.1.0"}` {
 			t.Errorf("%s: the tools are %s", tt.kernel, tools)
+		}
+	}
+}
+
+// TestSettings: variables of triton-ascend that are on ask the vendor's compiler for
+// something, or are warned of.
+func TestSettings(t *testing.T) {
+	for _, tt := range []struct {
+		setting sdk.SettingSpec
+		value   string
+		flag    string
+		want    map[string]any
+		warning string
+	}{
+		{settingBlocks, "1", " --enable-auto-blockify-loop ", map[string]any{"all_blocks_parallel": true}, ""},
+		{settingBlocks, "0", "", map[string]any{"all_blocks_parallel": nil}, ""},
+		{settingFFTS, "True", " --disable-ffts ", map[string]any{"ffts": false}, ""},
+		{settingFFTS, "false", "", map[string]any{"ffts": true}, ""},
+		{settingChecks, "true", " --enable-sanitizer=true ", nil, ""},
+		{settingsWithout[0].setting, "1", "", nil, "TRITON_DEVICE_PRINT has no effect: tl.device_print has no form for NPUs here"},
+		{settingsWithout[0].setting, "0", "", nil, ""},
+	} {
+		k, command, err := vendorWith(t, "ascend910b3", "add", map[string]string{tt.setting.Name: tt.value}, nil, stageNPUBin)
+		if err != nil {
+			t.Errorf("%s=%s: %v", tt.setting.Name, tt.value, err)
+			continue
+		}
+		if !strings.Contains(command, tt.flag) || tt.flag == "" && (strings.Contains(command, "blockify") || strings.Contains(command, "ffts")) {
+			t.Errorf("%s=%s: the command line is\n%s", tt.setting.Name, tt.value, command)
+		}
+		m := metadataOf(t, k)
+		for name, want := range tt.want {
+			if m[name] != want {
+				t.Errorf("%s=%s: %s is %v, want %v", tt.setting.Name, tt.value, name, m[name], want)
+			}
+		}
+		said := ""
+		for _, w := range k.Warnings {
+			said += w.Message
+		}
+		if said != tt.warning {
+			t.Errorf("%s=%s: warned of %q, want %q", tt.setting.Name, tt.value, said, tt.warning)
 		}
 	}
 }

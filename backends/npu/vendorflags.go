@@ -64,8 +64,8 @@ func vendorSpecs() []sdk.OptionSpec {
 }
 
 // vendorFlags is the command line of the vendor's compiler for a file in its working
-// directory. Options is what parseOptions made.
-func vendorFlags(c *chip.Chip, options string, in, out string) ([]string, error) {
+// directory. Options is what parseOptions made, and settings are the request's.
+func vendorFlags(c *chip.Chip, options string, settings map[string]string, in, out string) ([]string, error) {
 	var given map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(options), &given); err != nil {
 		return nil, fmt.Errorf("options: %w", err)
@@ -90,8 +90,10 @@ func vendorFlags(c *chip.Chip, options string, in, out string) ([]string, error)
 			flags = append(flags, "--enable-hivm-cross-core-gss="+text)
 		}
 	}
-	if c.Arch == arch950 {
-		flags = append(flags, "--disable-ffts")
+	for _, f := range settingFlags {
+		if isOn(settings, f.setting) || f.setting.Name == settingFFTS.Name && c.Arch == arch950 {
+			flags = append(flags, f.flag)
+		}
 	}
 	flags = append(flags, "--enable-debug-info=true", "--enable-print-memory-allocated-size", "--enable-hfusion-compile=true")
 	if c.Arch != arch950 {

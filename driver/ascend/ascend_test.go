@@ -289,6 +289,30 @@ func TestTogether(t *testing.T) {
 	}
 }
 
+// TestAllBlocks: a kernel whose blocks run several programs has no more of them than there
+// are cores, and a grid of any size.
+func TestAllBlocks(t *testing.T) {
+	log := cann(t)
+	s := open(t)
+	for _, tt := range []struct {
+		mode string
+		grid [3]int
+		want int
+	}{{"aiv", [3]int{1000, 1000, 1}, 38}, {"aiv", [3]int{5, 7, 1}, 35}, {"mix", [3]int{100, 1, 1}, 19}} {
+		k := load(t, s, npubin("k", map[string]any{"mix_mode": tt.mode, "all_blocks_parallel": true}))
+		log.Read(t)
+		if _, err := k.Launch(t.Context(), sdk.DeviceLaunch{Grid: tt.grid}); err != nil {
+			t.Fatal(err)
+		}
+		if got, want := log.Read(t), fmt.Sprintf("launch k blocks=%d ", tt.want); !strings.HasPrefix(got, want) {
+			t.Errorf("%s, %v: %s, want %s", tt.mode, tt.grid, got, want)
+		}
+	}
+	k := load(t, s, npubin("k", map[string]any{"all_blocks_parallel": true}))
+	_, err := k.Launch(t.Context(), sdk.DeviceLaunch{Grid: [3]int{1 << 20, 1 << 20, 1}})
+	standin.Wants(t, err, "more blocks")
+}
+
 // TestWorkspace: memory for all blocks of a grid, which grows, and locks, which begin each
 // launch with their value.
 func TestWorkspace(t *testing.T) {

@@ -34,6 +34,9 @@ type launchFacts struct {
 	WorkspaceSize int64 `json:"workspace_size"`
 	LockNum       int64 `json:"lock_num"`
 	LockInitValue int64 `json:"lock_init_value"`
+	// AllBlocks says that a block runs several programs of the grid where it has more than the
+	// launch has blocks.
+	AllBlocks bool `json:"all_blocks_parallel"`
 }
 
 // mixModes are the values of MixMode.
@@ -209,6 +212,7 @@ func (k *kernel) Prepare(l *sdk.DeviceLaunch) (native.Launch, error) {
 		switch {
 		case n < 1:
 			return nil, sdk.Errorf("kernel %s: grid dimension %c is %d: it must be at least 1", k.name, "xyz"[i], n)
+		case k.facts.AllBlocks && n <= math.MaxInt32/int(p.blocks):
 		case n > chip.MaxBlocks/int(p.blocks):
 			return nil, sdk.Errorf("kernel %s: a grid of %d x %d x %d has more blocks than the %d that a launch may have", k.name, l.Grid[0], l.Grid[1], l.Grid[2], chip.MaxBlocks).
 				WithHelp("give a program more work, in a loop over its part")
@@ -219,6 +223,8 @@ func (k *kernel) Prepare(l *sdk.DeviceLaunch) (native.Launch, error) {
 		return nil, sdk.Errorf("kernel %s has all blocks wait for one another, and a grid of %d x %d x %d has %d: each needs a core of its own, and the %s has %s",
 			k.name, l.Grid[0], l.Grid[1], l.Grid[2], p.blocks, k.session.Device.Name, diag.Count(cores, kind)).
 			WithHelp("launch at most %d, each with a loop over its part of the work", cores)
+	} else if k.facts.AllBlocks {
+		p.blocks = min(p.blocks, uint32(cores))
 	}
 	if k.facts.FFTS {
 		p.args.address(k.ffts)
