@@ -117,7 +117,7 @@ func sinkValues(f *fn) {
 		for i := len(b.insts) - 1; i >= 0; i-- {
 			v := b.insts[i]
 			to := b
-			if w := where[v]; w != nil && hoistable(v) && v.op != opParam {
+			if w := where[v]; w != nil && hoistable(v) {
 				for to = w; to != b && depthOf(to) > depthOf(b); {
 					to = to.idom
 				}
