@@ -172,7 +172,7 @@ func (t *trip) runStages(ctx context.Context) error {
 		Target: t.target, OptionsJSON: t.options,
 		First: t.plan.run[0].Name, Last: t.plan.run[len(t.plan.run)-1].Name,
 		Input: t.input, InputName: t.inputName(), MetadataJSON: string(t.src.Metadata),
-		Want: t.plan.want,
+		Want: t.plan.want, Launchable: !t.opts.AllowUnlaunchable,
 	})
 	t.result = resp
 	t.warn(resp.Diagnostics)

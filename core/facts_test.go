@@ -165,6 +165,9 @@ func TestUnlaunchable(t *testing.T) {
 		if got := fmt.Sprint(err); !strings.HasSuffix(got, "warning: it is slow\nerror: it is too large") {
 			t.Errorf("got %s", got)
 		}
+		if !b.request.Launchable {
+			t.Error("the backend is not told that the kernel will be refused")
+		}
 		allowed := *opts
 		allowed.AllowUnlaunchable = true
 		k, err := Compile(t.Context(), src, toy, &allowed)

@@ -125,6 +125,9 @@ type RunStagesRequest struct {
 	MetadataJSON string
 	// Want names the stages whose artifacts to return besides Last's.
 	Want []string
+	// Launchable: the host refuses a kernel of which a Diagnostic says that it is
+	// Unlaunchable. A backend may return that as an error and run no more stages.
+	Launchable bool
 	// Progress, where it is not nil, is told what ReportProgress is.
 	Progress func(Progress) `json:"-"`
 }

@@ -120,6 +120,7 @@ func runStagesHeaderFromWire(r *pb.RunStagesHeader) RunStagesRequest {
 		Last:        r.GetLast(),
 		InputName:   r.GetInputName(),
 		Want:        r.GetWant(),
+		Launchable:  r.GetLaunchable(),
 	}
 }
 

@@ -173,6 +173,11 @@ func (c *Compilation) runStages() (err error) {
 		if err := c.runStage(&stages[i], run[k+1:]); err != nil {
 			return err
 		}
+		if k < len(run)-1 {
+			if err := c.refused(); err != nil {
+				return err
+			}
+		}
 		c.at = i
 		if i == last || slices.Contains(c.Request.Want, stages[i].Name) {
 			c.resp.Artifacts = append(c.resp.Artifacts, sdk.Artifact{Stage: stages[i].Name, Data: c.get(&stages[i])})
@@ -276,6 +281,22 @@ func (c *Compilation) checkLaunch() {
 		c.WarnUnlaunchable("fewer warps (num_warps) have fewer threads",
 			"has blocks of %s, and a block may have %d", diag.Count(c.Meta.NumWarps*d.WarpSize, "thread"), d.MaxWarps*d.WarpSize)
 	}
+}
+
+// refused are the diagnostics if one says that no device can launch the kernel and the host
+// asked for one that can be: the stages that come next would be for nothing.
+func (c *Compilation) refused() error {
+	if !c.Request.Launchable || !slices.ContainsFunc(c.resp.Diagnostics, func(d sdk.Diagnostic) bool { return d.Unlaunchable }) {
+		return nil
+	}
+	list := sdk.Diagnostics(c.resp.Diagnostics)
+	for i := range list {
+		if list[i].Unlaunchable {
+			list[i].Severity = sdk.Error
+		}
+	}
+	c.resp.Diagnostics = nil
+	return list
 }
 
 // WarnUnlaunchable tells of a kernel that no device of the target can launch. The

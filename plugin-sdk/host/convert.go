@@ -128,6 +128,7 @@ func runStagesHeaderToWire(r *sdk.RunStagesRequest) *pb.RunStagesHeader {
 		Want:         r.Want,
 		InputSize:    int64(len(r.Input)),
 		MetadataSize: int64(len(r.MetadataJSON)),
+		Launchable:   r.Launchable,
 	}
 }
 

@@ -2240,12 +2240,15 @@ type RunStagesHeader struct {
 	// last or one of want is made of. The input is what first takes: the artifact of
 	// the stage before it, or ttir as the front end builds it when first is the
 	// backend's first stage.
-	First         string   `protobuf:"bytes,4,opt,name=first,proto3" json:"first,omitempty"`
-	Last          string   `protobuf:"bytes,5,opt,name=last,proto3" json:"last,omitempty"`
-	InputName     string   `protobuf:"bytes,6,opt,name=input_name,json=inputName,proto3" json:"input_name,omitempty"`  // the input's file name, for diagnostics
-	Want          []string `protobuf:"bytes,7,rep,name=want,proto3" json:"want,omitempty"`                             // stages whose artifacts to return; last is always returned
-	InputSize     int64    `protobuf:"varint,8,opt,name=input_size,json=inputSize,proto3" json:"input_size,omitempty"` // bytes that will come
-	MetadataSize  int64    `protobuf:"varint,9,opt,name=metadata_size,json=metadataSize,proto3" json:"metadata_size,omitempty"`
+	First        string   `protobuf:"bytes,4,opt,name=first,proto3" json:"first,omitempty"`
+	Last         string   `protobuf:"bytes,5,opt,name=last,proto3" json:"last,omitempty"`
+	InputName    string   `protobuf:"bytes,6,opt,name=input_name,json=inputName,proto3" json:"input_name,omitempty"`  // the input's file name, for diagnostics
+	Want         []string `protobuf:"bytes,7,rep,name=want,proto3" json:"want,omitempty"`                             // stages whose artifacts to return; last is always returned
+	InputSize    int64    `protobuf:"varint,8,opt,name=input_size,json=inputSize,proto3" json:"input_size,omitempty"` // bytes that will come
+	MetadataSize int64    `protobuf:"varint,9,opt,name=metadata_size,json=metadataSize,proto3" json:"metadata_size,omitempty"`
+	// launchable: the host refuses a kernel with an unlaunchable diagnostic. A backend may
+	// end with that as an error, before stages that come after the one that found it.
+	Launchable    bool `protobuf:"varint,10,opt,name=launchable,proto3" json:"launchable,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2341,6 +2344,13 @@ func (x *RunStagesHeader) GetMetadataSize() int64 {
 		return x.MetadataSize
 	}
 	return 0
+}
+
+func (x *RunStagesHeader) GetLaunchable() bool {
+	if x != nil {
+		return x.Launchable
+	}
+	return false
 }
 
 // RunStagesEvent is one part of what comes of RunStages. Each list goes on where
@@ -3237,7 +3247,7 @@ const file_tritonc_backend_v1_backend_proto_rawDesc = "" +
 	"\x10RunStagesRequest\x12;\n" +
 	"\x06header\x18\x01 \x01(\v2#.tritonc.backend.v1.RunStagesHeaderR\x06header\x12\x14\n" +
 	"\x05input\x18\x02 \x01(\fR\x05input\x12\x1a\n" +
-	"\bmetadata\x18\x03 \x01(\fR\bmetadata\"\x95\x03\n" +
+	"\bmetadata\x18\x03 \x01(\fR\bmetadata\"\xb5\x03\n" +
 	"\x0fRunStagesHeader\x122\n" +
 	"\x06target\x18\x01 \x01(\v2\x1a.tritonc.backend.v1.TargetR\x06target\x12!\n" +
 	"\foptions_json\x18\x02 \x01(\tR\voptionsJson\x12M\n" +
@@ -3249,7 +3259,11 @@ const file_tritonc_backend_v1_backend_proto_rawDesc = "" +
 	"\x04want\x18\a \x03(\tR\x04want\x12\x1d\n" +
 	"\n" +
 	"input_size\x18\b \x01(\x03R\tinputSize\x12#\n" +
-	"\rmetadata_size\x18\t \x01(\x03R\fmetadataSize\x1a;\n" +
+	"\rmetadata_size\x18\t \x01(\x03R\fmetadataSize\x12\x1e\n" +
+	"\n" +
+	"launchable\x18\n" +
+	" \x01(\bR\n" +
+	"launchable\x1a;\n" +
 	"\rSettingsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xc3\x03\n" +
