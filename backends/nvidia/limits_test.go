@@ -52,7 +52,7 @@ func TestLimits(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c := sdktest.Start(t, New())
-			req := request(t, "80", stageTTGIR, "scale.ttir", scaleTTIR(t), "")
+			req := request(t, "80", stageTTGIR, "scale.ttir", scaleTTIR(t), `{"ptx":"llvm"}`)
 			if tt.fromPTX {
 				const ptx = ".version 8.4\n.target sm_80\n.visible .entry scale()\n.reqntid 128\n{\n.loc 1 7 0\nret;\n}\n.file\t1 \"scale.py\"\n"
 				req = request(t, "80", stageCubin, "scale.ptx", []byte(ptx), "")

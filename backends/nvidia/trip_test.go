@@ -34,13 +34,14 @@ func scaleTTIR(t testing.TB) []byte {
 	return text
 }
 
-// TestTrip: the front end's ttir through all stages, for every target.
+// TestTrip: the front end's ttir through all stages, for every target. By llc each artifact
+// enters at its own stage; ptx=direct takes no LLVM IR from a file.
 func TestTrip(t *testing.T) {
 	needTools(t, llvm.LLC, ptxasKind)
 	c := sdktest.Start(t, New())
 	for _, a := range archs {
 		cc := strings.TrimPrefix(a.facts().Pattern, "cuda:")
-		req := request(t, cc, stageTTIR, "scale.py", scaleTTIR(t), `{"num_warps":2,"maxnreg":96}`)
+		req := request(t, cc, stageTTIR, "scale.py", scaleTTIR(t), `{"num_warps":2,"maxnreg":96,"ptx":"llvm"}`)
 		req.Want = []string{stageTTIR, stageTTGIR, stageLLIR, stagePTX}
 		resp, err := c.RunStages(t.Context(), req)
 		if err != nil {
@@ -83,7 +84,7 @@ func TestTrip(t *testing.T) {
 		// Every artifact enters at its own stage and gives the same end.
 		stages := stagesOf(t, req)
 		for i, s := range stages[:len(stages)-1] {
-			entry := request(t, cc, stages[i+1].Name, "scale."+s.Name, resp.Artifact(s.Name), `{"num_warps":2,"maxnreg":96}`)
+			entry := request(t, cc, stages[i+1].Name, "scale."+s.Name, resp.Artifact(s.Name), `{"num_warps":2,"maxnreg":96,"ptx":"llvm"}`)
 			entry.MetadataJSON = resp.MetadataJSON
 			got, err := c.RunStages(t.Context(), entry)
 			if err != nil {
