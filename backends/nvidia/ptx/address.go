@@ -130,7 +130,7 @@ func (s *assembly) accesses() bool {
 // isAddress reports whether assembly has operand n as an address with an offset
 // alone: [ $n + 16 ].
 func (s *assembly) isAddress(n int) bool {
-	if !s.accesses() {
+	if !s.plain {
 		return false
 	}
 	found := false

@@ -20,6 +20,8 @@ type assembly struct {
 	tied []int
 	// numbers says of inputs that they are constants, written in the text.
 	numbers []bool
+	// plain is what accesses reports.
+	plain bool
 	// early says of outputs that they are written before all inputs are read.
 	early bool
 }
@@ -73,6 +75,7 @@ func (c *conv) inline(i *ir.InstCall, a *ir.InlineAsm) {
 		}
 	}
 	s.cut(a.Asm)
+	s.plain = s.accesses()
 	v := c.newValue(opAsm, tNone, none, args...)
 	v.aux, v.loc = s, c.loc
 	if !a.SideEffect {
