@@ -86,8 +86,41 @@ func (c *converter) along(v *ir.Value, axis int, at linalg.Slot) *ir.Value {
 	return linalg.NewReshape(c.Builder, linalg.NewExtractSlice(c.Builder, v, offsets, sizes), without(shape, axis))
 }
 
-// reduce is a linalg.reduce: beginning with what changes nothing, or else with the first
-// elements along the axis.
+// axisFirst makes the tensor with an axis before the others, whose parts along it are side by
+// side in memory: instructions begin at multiples of 32 bytes.
+func (c *converter) axisFirst(x *ir.Value, axis int) *ir.Value {
+	return c.transposed(x, slices.Concat([]int64{int64(axis)}, without(order(len(ir.ShapeOf(x.Type()))), axis)))
+}
+
+// axisBack is the reverse of axisFirst.
+func (c *converter) axisBack(x *ir.Value, axis int) *ir.Value {
+	return c.transposed(x, slices.Insert(order(len(ir.ShapeOf(x.Type())))[1:], axis, 0))
+}
+
+// order are the numbers of dimensions.
+func order(rank int) []int64 {
+	out := make([]int64, rank)
+	for i := range out {
+		out[i] = int64(i)
+	}
+	return out
+}
+
+func (c *converter) transposed(x *ir.Value, permutation []int64) *ir.Value {
+	if slices.IsSorted(permutation) {
+		return x
+	}
+	from := ir.ShapeOf(x.Type())
+	shape := make([]int64, len(from))
+	for i, d := range permutation {
+		shape[i] = from[d]
+	}
+	return linalg.NewStructured(c.Builder, linalg.Transpose, []*ir.Value{x}, []*ir.Value{linalg.NewEmpty(c.Builder, shape, ir.ElemOf(x.Type()))},
+		linalg.Dims(c.Context(), "permutation", permutation...)).OneResult()
+}
+
+// reduce is a linalg.reduce: beginning with what changes nothing, or else with the last
+// elements along the axis, so that the others begin where the tensor does.
 func (c *converter) reduce(op *ir.Operation) {
 	axis := int(tt.AsReduce(op).Axis())
 	region := tt.AsReduce(op).CombineOp()
@@ -101,11 +134,16 @@ func (c *converter) reduce(op *ir.Operation) {
 	if v := c.neutral(single(region)); v != nil {
 		outs[0] = linalg.NewSplat(c.Builder, v, kept)
 	} else {
-		offsets, sizes := make([]linalg.Slot, len(shape)), linalg.Nums(shape...)
-		offsets[axis], sizes[axis] = linalg.Num(1), linalg.Num(shape[axis]-1)
+		last := shape[axis] - 1
 		for i, v := range ins {
-			outs[i] = c.along(v, axis, linalg.Num(0))
-			if shape[axis] > 1 {
+			ins[i] = c.axisFirst(v, axis)
+		}
+		shape, axis = slices.Concat([]int64{last + 1}, kept), 0
+		offsets, sizes := make([]linalg.Slot, len(shape)), linalg.Nums(shape...)
+		sizes[0] = linalg.Num(last)
+		for i, v := range ins {
+			outs[i] = c.along(v, 0, linalg.Num(last))
+			if last > 0 {
 				ins[i] = linalg.NewExtractSlice(c.Builder, v, offsets, sizes)
 			}
 		}
@@ -129,31 +167,52 @@ func (c *converter) reduce(op *ir.Operation) {
 	}
 }
 
-// scan goes along the axis, combining all that is beside it at once.
+// scan goes along the axis, combining all that is beside it at once, or if that is one
+// element, numbers.
 func (c *converter) scan(op *ir.Operation) {
 	v := tt.AsScan(op)
 	axis := int(v.Axis())
 	ins := make([]*ir.Value, op.NumOperands())
 	for i, x := range op.Operands() {
-		ins[i] = c.value(x)
+		ins[i] = c.axisFirst(c.value(x), axis)
 	}
 	shape := ir.ShapeOf(ins[0].Type())
-	kept := without(shape, axis)
+	kept := shape[1:]
+	numbers := !slices.ContainsFunc(kept, func(n int64) bool { return n != 1 })
 	first, step := int64(0), int64(1)
 	if v.Reverse() {
-		first, step = shape[axis]-1, -1
+		first, step = shape[0]-1, -1
+	}
+	indices := func(at linalg.Slot) []*ir.Value {
+		list := make([]*ir.Value, len(shape))
+		for i := range list {
+			list[i] = c.index(0)
+		}
+		if list[0] = at.Value; at.Value == nil {
+			list[0] = c.index(at.N)
+		}
+		return list
+	}
+	get := func(x *ir.Value, at linalg.Slot) *ir.Value {
+		if numbers {
+			return c.extract(x, indices(at))
+		}
+		return c.along(x, 0, at)
 	}
 	put := func(part, whole *ir.Value, at linalg.Slot) *ir.Value {
+		if numbers {
+			return c.Op(linalg.Insert, append([]*ir.Value{part, whole}, indices(at)...)).OneResult()
+		}
 		offsets, sizes := make([]linalg.Slot, len(shape)), linalg.Nums(shape...)
-		offsets[axis], sizes[axis] = at, linalg.Num(1)
+		offsets[0], sizes[0] = at, linalg.Num(1)
 		return linalg.NewInsertSlice(c.Builder, part, whole, offsets, sizes)
 	}
 	carried := make([]*ir.Value, 2*len(ins)) // the sums so far, and the results
 	for i, x := range ins {
-		carried[i] = c.along(x, axis, linalg.Num(first))
+		carried[i] = get(x, linalg.Num(first))
 		carried[len(ins)+i] = put(carried[i], linalg.NewEmpty(c.Builder, shape, ir.ElemOf(x.Type())), linalg.Num(first))
 	}
-	loop := scf.NewFor(c.Builder, c.index(1), c.index(shape[axis]), c.index(1), carried...)
+	loop := scf.NewFor(c.Builder, c.index(1), c.index(shape[0]), c.index(1), carried...)
 	p := c.Save()
 	c.SetToEnd(loop.Body())
 	at := scf.InductionVar(loop)
@@ -164,16 +223,21 @@ func (c *converter) scan(op *ir.Operation) {
 	sums, results := args[:len(ins)], args[len(ins):]
 	operands := append([]*ir.Value{}, sums...)
 	for _, x := range ins {
-		operands = append(operands, c.along(x, axis, linalg.Slot{Value: at}))
+		operands = append(operands, get(x, linalg.Slot{Value: at}))
 	}
-	next := c.pointwise(v.CombineOp().First(), operands, kept)
+	var next []*ir.Value
+	if numbers {
+		next = c.combination(v.CombineOp().First(), operands)
+	} else {
+		next = c.pointwise(v.CombineOp().First(), operands, kept)
+	}
 	for i := range ins {
 		next = append(next, put(next[i], results[i], linalg.Slot{Value: at}))
 	}
 	scf.NewYield(c.Builder, next...)
 	c.Restore(p)
 	for i, r := range op.Results() {
-		c.values[r] = loop.Result(len(ins) + i)
+		c.values[r] = c.axisBack(loop.Result(len(ins)+i), axis)
 	}
 }
 
