@@ -224,6 +224,7 @@ func npuirRows(c *chip.Chip, multibuffer bool) []pass.Row {
 	rows := []pass.Row{
 		{Pass: npuir.LinalgToNPUIR, With: sizes, Why: "a core computes on buffers", Needed: true},
 		{Pass: npuir.ForwardCopies, Why: "what loops carry is computed in place"},
+		{Pass: npuir.AlignOperands, Why: "instructions begin at multiples of 32 bytes", Needed: true},
 		{Pass: npuir.MapBlocks, Why: "a grid has more programs than a chip has cores", Needed: true},
 		{Pass: std.CSE, Why: "views and addresses repeat"},
 	}

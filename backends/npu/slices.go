@@ -11,7 +11,7 @@ import (
 )
 
 // warnOfSlices tells of slices of tensors, of the kernel's own, that do not begin where an
-// instruction can: what begins elsewhere is moved first.
+// instruction can: the scalar unit copies what begins elsewhere.
 func warnOfSlices(k *backend.Compilation) {
 	told := map[string]bool{}
 	ir.Walk(k.Module, func(op *ir.Operation) ir.WalkResult {
@@ -31,8 +31,8 @@ func warnOfSlices(k *backend.Compilation) {
 		}
 		d := sdk.Diagnostic{
 			Severity: sdk.Warning,
-			Message:  fmt.Sprintf("%s: the part begins at byte %d of the tensor; instructions of an NPU begin at multiples of %d, so that it is moved first", name, at, chip.AlignUB),
-			Help:     fmt.Sprintf("offsets along the last dimension that are multiples of %d need no move", max(chip.AlignUB/size, 1)),
+			Message:  fmt.Sprintf("%s: the part begins at byte %d of the tensor; instructions of an NPU begin at multiples of %d, so that the scalar unit copies it element by element", name, at, chip.AlignUB),
+			Help:     fmt.Sprintf("offsets along the last dimension that are multiples of %d need no copy", max(chip.AlignUB/size, 1)),
 		}
 		place(&d, op)
 		if !told[d.Error()] {

@@ -7,6 +7,7 @@
 //	space.go                memory spaces and pipes
 //	linalg_to_npuir.go      tensors become buffers, computations instructions
 //	npuir_forward_copies.go results are written where they are copied to
+//	npuir_align_operands.go instructions begin at multiples of 32 bytes of ub
 //	npuir_map_blocks.go     a core loops over programs of the grid
 //	npuir_multibuffer.go    loops have two of each buffer of a transfer; ahead.go, which of
 //	                        them are filled an iteration early
@@ -43,6 +44,8 @@
 // made are known, and the same, when it runs. An operand that is read may be the target,
 // where it is the same view. Elements have the types of core/ir: i1 has a byte, 0 or 1;
 // index has 64 bits.
+//
+// In ub they begin at multiples of 32 bytes; the scalar unit accesses any element.
 //
 //   - dma copies elements. Only from l0c it converts them, from f32 to another float,
 //     rounded to nearest even. With atomic, each element of the target, in global memory,

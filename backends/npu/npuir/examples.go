@@ -21,3 +21,6 @@ var forwardCopiesExample string
 
 //go:embed testdata/npuir-multibuffer/example.txtar
 var multibufferExample string
+
+//go:embed testdata/npuir-align-operands/example.txtar
+var alignOperandsExample string

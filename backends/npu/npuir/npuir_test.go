@@ -54,7 +54,7 @@ func TestRoundTrip(t *testing.T) {
 }
 
 func TestPass(t *testing.T) {
-	known := []*pass.Pass{LinalgToNPUIR, ForwardCopies, MapBlocks, Multibuffer, PlanBuffers, InsertFlags}
+	known := []*pass.Pass{LinalgToNPUIR, ForwardCopies, AlignOperands, MapBlocks, Multibuffer, PlanBuffers, InsertFlags}
 	passtest.RunIn(t, append(dialect.All(), append(linalg.Dialects(), Dialect, hivm.Dialect)...), "testdata", known, known...)
 }
 

@@ -3,6 +3,7 @@ package npuir
 import (
 	"slices"
 
+	"github.com/tritonc/tritonc/backends/npu/chip"
 	"github.com/tritonc/tritonc/core/dialect/arith"
 	"github.com/tritonc/tritonc/core/dialect/linalg"
 	"github.com/tritonc/tritonc/core/ir"
@@ -54,8 +55,8 @@ func (l *lowering) reduce(op *ir.Operation) {
 	}
 }
 
-// halved reduces by any computation: it combines the first half of the elements with the
-// second until one is left, and that with the initial elements.
+// halved reduces by any computation: it combines the first elements with those from about
+// the middle on, until one is left, and that with the initial elements.
 func (l *lowering) halved(op *ir.Operation, from []operand, dimension int, init []operand) []operand {
 	inputs := linalg.AsReduce(op).Inputs()
 	shape := slices.Clone(ir.ShapeOf(inputs[0].Type()))
@@ -71,14 +72,22 @@ func (l *lowering) halved(op *ir.Operation, from []operand, dimension int, init 
 		}
 		return out
 	}
+	// Instructions begin at multiples of unit elements along the dimension.
+	unit := int64(1)
+	for _, in := range inputs {
+		unit = max(unit, chip.AlignUB/gcd(chip.AlignUB, rowMajor(shape)[dimension]*int64(widthOf(ir.ElemOf(in.Type()))+7)/8))
+	}
 	for n := shape[dimension]; n > 1; {
-		half := n / 2
-		low, high := parts(0, half), parts(n-half, half)
+		at := n - n/2
+		if up := (at + unit - 1) / unit * unit; up < n {
+			at = up
+		}
+		low, high := parts(0, n-at), parts(at, n-at)
 		g := &region{lowering: l, shape: low[0].view.shape}
 		for i, o := range g.run(op.Body(), append(high, low...)) {
 			l.put(o, low[i].view)
 		}
-		n -= half
+		n = at
 	}
 	rest := slices.Delete(slices.Clone(shape), dimension, dimension+1)
 	last := parts(0, 1)

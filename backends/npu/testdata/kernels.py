@@ -357,3 +357,14 @@ def casts(x, a, b, c, n, TO: tl.constexpr, MODE: tl.constexpr, B: tl.constexpr):
     tl.store(a + i, tl.cast(v, TO, overflow_mode=MODE), i < n)
     tl.store(b + i, v.to(TO, None, False, MODE), i < n)
     tl.store(c + i, al.cast(v, TO, overflow_mode=MODE), i < n)
+
+
+@triton.jit
+def anywhere(x, out, at, lo, hi, N: tl.constexpr, SIZE: tl.constexpr, FIXED: tl.constexpr):
+    i = tl.arange(0, N)
+    row = tl.program_id(0) * N
+    a = tl.load(x + row + i, (i >= lo) & (i < hi), 0)
+    part = al.extract_slice(a, [at], [SIZE], [1])
+    a = al.insert_slice(a, part + part, [FIXED], [SIZE], [1])
+    a = al.insert_slice(a, part, [N - SIZE - at], [SIZE], [1])
+    tl.store(out + row + i, a, (i >= lo) & (i < hi))

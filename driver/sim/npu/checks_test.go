@@ -73,6 +73,18 @@ func TestChecks(t *testing.T) {
 			kind: npu.OutOfBounds, line: 4, message: "writes bytes 260 to 516 of ub, which has 512",
 		},
 		{
+			name: "where an instruction begins",
+			good: loaded + "  %13 ub<f32,1> = cast %11 [8] [16] [1] @0:3:1\n  vector math.exp %13 %13 @0:4:1\n  barrier mte2\n  barrier v\n  %14 f32 = load %11 [7]\n  return\n",
+			bad:  loaded + "  %13 ub<f32,1> = cast %11 [7] [16] [1] @0:3:1\n  vector math.exp %13 %13 @0:4:1\n  return\n",
+			kind: npu.Misaligned, line: 4, message: "the instruction accesses ub from byte 28 on; instructions and transfers begin at multiples of 32",
+		},
+		{
+			name: "where a transfer begins",
+			good: "  %13 ub<f32,1> = cast %11 [56] [8] [1]\n  %14 gm<f32,1> = cast %0 [3] [8] [1]\n  dma %14 %13 @0:3:1\n  return\n",
+			bad:  "  %13 ub<f32,1> = cast %11 [55] [8] [1]\n  %14 gm<f32,1> = cast %0 [3] [8] [1]\n  dma %14 %13 @0:3:1\n  return\n",
+			kind: npu.Misaligned, line: 3, message: "the instruction accesses ub from byte 220 on",
+		},
+		{
 			name: "part of a buffer",
 			good: load + "  %13 ub<f32,1> = subview %11 [32] [32] [1] @0:3:1\n  return\n",
 			bad:  load + "  %13 ub<f32,1> = subview %11 [33] [32] [1] @0:3:1\n  return\n",

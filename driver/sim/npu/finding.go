@@ -18,6 +18,7 @@ const (
 	Deadlock        Kind = "deadlock"
 	Conflict        Kind = "order not defined"
 	WrongShape      Kind = "wrong shape"
+	Misaligned      Kind = "misaligned"
 	AssertionFailed Kind = "assertion failed"
 	TooLong         Kind = "too many instructions"
 )

@@ -87,6 +87,10 @@ func (c *core) accesses(in *inst, v *view, kind accessKind) (access, bool) {
 	}
 	a := access{data: data, origin: origin, v: v, whole: true}
 	if v.space != GM {
+		if v.space == UB && in.pipe != PipeS && !c.single && v.base%alignment(UB) != 0 {
+			c.stop(in, Misaligned, "the instruction accesses ub from byte %d on; instructions and transfers begin at multiples of %d", v.base, alignment(UB))
+			return access{}, false
+		}
 		a.written = c.mem[v.space].written
 		a.whole = c.accessLocal(in, v, kind)
 	} else {
