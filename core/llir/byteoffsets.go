@@ -19,7 +19,7 @@ const mostScaled = 16
 // than mostScaled pointers stay: llc keeps fewer offsets of those in registers as it is.
 func (f *Func) ByteOffsets() {
 	scaled := make(map[*ir.InstGetElementPtr]*ir.InstShl)
-	live := f.liveness()
+	var live *liveness // once there is a loop with a pointer
 	for _, b := range f.IR.Blocks {
 		var starts []Value
 		for _, inst := range b.Insts {
@@ -27,7 +27,14 @@ func (f *Func) ByteOffsets() {
 			if !ok {
 				break
 			}
-			if p, ok := f.entering(b, phi).(*ir.InstGetElementPtr); ok && live.needed[phi.ID()] {
+			p, ok := f.entering(b, phi).(*ir.InstGetElementPtr)
+			if !ok {
+				continue
+			}
+			if live == nil {
+				live = f.need()
+			}
+			if live.needed[phi.ID()] {
 				starts = append(starts, p)
 			}
 		}

@@ -101,17 +101,23 @@ type use struct{ first, end, of int64 }
 
 // liveness finds what is needed, not yet where.
 func (f *Func) liveness() *liveness {
-	s := &liveness{
-		f: f, root: make([]int64, f.lastID+1), value: make([]Value, f.lastID+1), index: make(map[*ir.Block]int),
-		heads: make(map[*ir.Block]bool), isLoaded: make([]bool, f.lastID+1),
-		live: make([]int, f.lastID+1), pending: make([]int, f.lastID+1),
-	}
-	s.number()
+	s := f.need()
+	s.isLoaded, s.live, s.pending = make([]bool, f.lastID+1), make([]int, f.lastID+1), make([]int, f.lastID+1)
 	s.collectUses()
-	s.findNeeded()
 	for _, id := range f.loaded {
 		s.isLoaded[s.root[id]] = true
 	}
+	return s
+}
+
+// need is the part of liveness that tells which results are needed at all.
+func (f *Func) need() *liveness {
+	s := &liveness{
+		f: f, root: make([]int64, f.lastID+1), value: make([]Value, f.lastID+1),
+		index: make(map[*ir.Block]int), heads: make(map[*ir.Block]bool),
+	}
+	s.number()
+	s.findNeeded()
 	return s
 }
 
@@ -196,6 +202,7 @@ func (s *liveness) findNeeded() {
 // collectUses fills uses.
 func (s *liveness) collectUses() {
 	s.uses = make([][]use, len(s.f.IR.Blocks))
+	s.used = make([]int64, 0, 2*len(s.root))
 	add := func(v Value) {
 		if id := s.rootOf(v); id != 0 {
 			s.used = append(s.used, id)

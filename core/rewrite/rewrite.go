@@ -93,6 +93,7 @@ type Rewriter struct {
 	changed  bool
 	budget   int
 	meter    *work.Meter
+	operands []ir.Attribute // of the operation that is folded
 }
 
 type constKey struct {
@@ -325,11 +326,11 @@ func (rw *Rewriter) fold(op *ir.Operation) bool {
 	if f == nil || op.NumResults() == 0 {
 		return false
 	}
-	var space [8]ir.Attribute
-	consts := space[:0]
+	consts := rw.operands[:0]
 	for _, v := range op.Operands() {
 		consts = append(consts, arith.ConstantValue(v))
 	}
+	rw.operands = consts
 	results := f(op, consts)
 	if len(results) != op.NumResults() {
 		return false
