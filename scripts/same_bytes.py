@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """Checks that a change to the compiler changes no byte of what it emits.
 
-    scripts/same_bytes.py record OUT.tsv [--tritonc PROGRAM] [--checkouts DIR] [--stage llir]
+    scripts/same_bytes.py record OUT.tsv [--tritonc PROGRAM] [--checkouts DIR] [--stage llir] [--option NAME=VALUE]
     scripts/same_bytes.py compare OLD.tsv NEW.tsv
 
 record compiles every kernel below to PTX and metadata, for cuda:80 and cuda:90,
 and writes a row for each: target, file, kernel, signature, and the SHA-256 of
-both artifacts, or "refused" where there is a diagnostic. The metadata's hash is
-left out: it identifies the compiler, too. The kernels are
+both artifacts, or "refused" where there is a diagnostic. The metadata's hashes are
+left out: they identify the compiler, too. The kernels are
 
   - those of core/frontend/testdata/jobs.txt, the reference kernels,
   - the variants of examples/*.py,
@@ -90,7 +90,7 @@ def compile_one(program, target, stage, args):
             content = file.read_bytes()
             if file.suffix == ".json":
                 metadata = json.loads(content)
-                del metadata["hash"]  # it identifies the compiler, too
+                del metadata["hash"], metadata["backend"]["hash"]  # they identify the compiler, too
                 content = json.dumps(metadata).encode()
             digest.update(f"{file.name}\0{len(content)}\0".encode() + content)
         return digest.hexdigest()
@@ -102,8 +102,9 @@ def record(options):
         jobs += public_jobs(options.checkouts.resolve())
     work = [(target, label, args) for target in TARGETS for label, args in jobs]
     program = str(options.tritonc.resolve())
+    given = [word for option in options.option for word in ("--option", option)]
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        hashes = list(pool.map(lambda job: compile_one(program, job[0], options.stage, job[2]), work))
+        hashes = list(pool.map(lambda job: compile_one(program, job[0], options.stage, [*job[2], *given]), work))
     with open(options.out, "w", encoding="utf-8") as out:
         for (target, label, _), value in zip(work, hashes):
             print(target, *label, value, sep="\t", file=out)
@@ -143,6 +144,7 @@ def main():
     verb.add_argument("--tritonc", type=pathlib.Path, default=ROOT / "bin/tritonc")
     verb.add_argument("--checkouts", type=pathlib.Path)
     verb.add_argument("--stage", default="ptx")
+    verb.add_argument("--option", action="append", default=[], metavar="NAME=VALUE", help="an option of the backend, such as ptx=direct")
     verb.add_argument("--jobs", type=int, default=os.cpu_count())
     verb.set_defaults(run=record)
     verb = verbs.add_parser("compare")
