@@ -15,7 +15,8 @@
 //
 // The tables are those of the packages in core/dialect, of which linalg has several
 // dialects, and of backends/npu/npuir; for a dialect that a backend declares, the declaration. A test holds every
-// views_gen.go of the module to its table.
+// views_gen.go of the module to its table. Of a dialect that a program needs whenever it
+// starts it makes the declaration a variable, too (declaration_gen.go).
 //
 // It imports the dialects and core/ir.
 package main

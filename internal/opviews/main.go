@@ -56,6 +56,11 @@ func main() {
 	if err == nil {
 		err = os.WriteFile(filepath.Join(".", output), text, 0o644)
 	}
+	if err == nil && slices.Contains(compiled, all[i].dialect.Name) {
+		if text, err = declare(all[i].dialect.Name, "."); err == nil {
+			err = os.WriteFile(filepath.Join(".", declaration), text, 0o644)
+		}
+	}
 	if err != nil {
 		fail(err)
 	}

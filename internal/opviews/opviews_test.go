@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 )
 
@@ -22,6 +23,32 @@ func TestGenerated(t *testing.T) {
 		if !bytes.Equal(got, want) {
 			t.Errorf("%s/%s is not what the table says: run go generate ./%s", table.folder, output, table.folder)
 		}
+	}
+}
+
+// TestDeclared holds declarations that are compiled in to their JSON.
+func TestDeclared(t *testing.T) {
+	found := 0
+	for _, table := range tables() {
+		if !slices.Contains(compiled, table.dialect.Name) {
+			continue
+		}
+		found++
+		dir := filepath.Join("..", "..", filepath.FromSlash(table.folder))
+		want, err := declare(table.dialect.Name, dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := os.ReadFile(filepath.Join(dir, declaration))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(got, want) {
+			t.Errorf("%s/%s is not what the JSON says: run go generate ./%s", table.folder, declaration, table.folder)
+		}
+	}
+	if found != len(compiled) {
+		t.Errorf("%d of %q are dialects", found, compiled)
 	}
 }
 

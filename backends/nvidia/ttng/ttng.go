@@ -18,7 +18,9 @@ import (
 // Name is the dialect's name.
 const Name = "ttng"
 
-// Declaration is the JSON that core/ir/decl reads.
+// Declaration is the JSON that core/ir/decl reads, for who compiles without this package.
+// declared says the same: to read it takes as long as all else that a backend does before
+// main.
 //
 //go:embed ttng.json
 var Declaration string
@@ -26,7 +28,7 @@ var Declaration string
 // Dialect is the declared dialect with its verifiers, made on first use. It is
 // shared by contexts.
 var Dialect = sync.OnceValue(func() *ir.Dialect {
-	d, err := decl.Load([]byte(Declaration), dialect.All()...)
+	d, err := decl.New(&declared, dialect.All()...)
 	if err != nil {
 		panic("BUG: " + err.Error())
 	}

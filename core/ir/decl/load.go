@@ -32,7 +32,16 @@ func (l *loader) fail(format string, args ...any) {
 // Load makes the dialect that data, JSON of a Dialect, declares. known are the
 // dialects whose constraints it may name. The error says which operation and
 // what is wrong with it.
-func Load(data []byte, known ...*ir.Dialect) (dialect *ir.Dialect, err error) {
+func Load(data []byte, known ...*ir.Dialect) (*ir.Dialect, error) {
+	d, err := Parse(data)
+	if err != nil {
+		return nil, err
+	}
+	return New(d, known...)
+}
+
+// Parse reads a declaration. What is in it New checks.
+func Parse(data []byte) (*Dialect, error) {
 	d := &Dialect{}
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.DisallowUnknownFields()
@@ -42,6 +51,11 @@ func Load(data []byte, known ...*ir.Dialect) (dialect *ir.Dialect, err error) {
 	if dec.More() {
 		return nil, fmt.Errorf("dialect declaration: something follows the JSON object")
 	}
+	return d, nil
+}
+
+// New is Load for a declaration that is there already. It does not change d.
+func New(d *Dialect, known ...*ir.Dialect) (dialect *ir.Dialect, err error) {
 	defer func() {
 		switch r := recover().(type) {
 		case nil:
