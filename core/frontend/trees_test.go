@@ -21,7 +21,7 @@ func TestTrees(t *testing.T) {
 	if parse("a.py", "x = 1\n") == parse("a.py", "x = 1\n") {
 		t.Error("a tree is kept that nobody asked for")
 	}
-	kept.keep(20)
+	kept.keep(3*leastText + 2)
 	first := parse("a.py", "x = 1\n")
 	if parse("a.py", "x = 1\n") != first {
 		t.Error("a text is parsed twice")
@@ -34,10 +34,10 @@ func TestTrees(t *testing.T) {
 	if parse("a.py", "x = 1\n") != first {
 		t.Error("what was used last went first")
 	}
-	if n := len(kept.of); n != 3 || kept.bytes != 18 || kept.order.Len() != n {
+	if n := len(kept.of); n != 3 || kept.bytes != 3*leastText || kept.order.Len() != n {
 		t.Errorf("%d trees of %d bytes are kept", n, kept.bytes)
 	}
-	long := strings.Repeat("x = 1\n", 4)
+	long := strings.Repeat("x = 1\n", leastText)
 	if parse("a.py", long) == parse("a.py", long) || len(kept.of) != 3 {
 		t.Error("a text that does not fit is kept")
 	}
@@ -52,7 +52,7 @@ func TestTrees(t *testing.T) {
 // TestTreesAtOnce: several goroutines parse, and the trees are those of their texts.
 func TestTreesAtOnce(t *testing.T) {
 	var kept trees
-	kept.keep(64)
+	kept.keep(4 * leastText)
 	var wg sync.WaitGroup
 	for i := range 8 {
 		wg.Go(func() {
@@ -66,7 +66,7 @@ func TestTreesAtOnce(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if kept.bytes > 64 || len(kept.of) != kept.order.Len() {
+	if kept.bytes > 4*leastText || len(kept.of) != kept.order.Len() {
 		t.Errorf("%d bytes, %d trees, %d in order", kept.bytes, len(kept.of), kept.order.Len())
 	}
 }
