@@ -41,8 +41,21 @@ func TestWithoutVerbs(t *testing.T) {
 		return out.String() + string(rune('0'+code))
 	}
 	for _, args := range [][]string{
-		{}, {"--help"}, {"-h"}, {"-vh"}, {"--halp"}, {"-t"}, {"--targt", "x.py"}, {"rnu"}, {"serv"}, {"rnu", "a.py"}, {"vector"},
-		{"--foo", "rnu"}, {"a.py", "a.py"}, {"--version"}, {"-t", "cuda:80", "-n", "b", "--bad"},
+		{},
+		{"--help"},
+		{"-h"},
+		{"-vh"},
+		{"--halp"},
+		{"-t"},
+		{"--targt", "x.py"},
+		{"rnu"},
+		{"serv"},
+		{"rnu", "a.py"},
+		{"vector"},
+		{"--foo", "rnu"},
+		{"a.py", "a.py"},
+		{"--version"},
+		{"-t", "cuda:80", "-n", "b", "--bad"},
 	} {
 		if got, want := say(false, args...), say(true, args...); got != want {
 			t.Errorf("%q\n got: %s\nwant: %s", args, got, want)

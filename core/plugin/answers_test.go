@@ -17,8 +17,14 @@ func TestAnswers(t *testing.T) {
 		q      string
 		answer any
 	}{
-		{first, nil, "a", 1}, {first, 1, "a", 2}, {first, 2, "a", 2}, {first, nil, "b", 3}, {first, 2, "a", 2},
-		{second, nil, "a", 4}, {second, nil, "b", 5}, {first, nil, "a", 6},
+		{first, nil, "a", 1},
+		{first, 1, "a", 2},
+		{first, 2, "a", 2},
+		{first, nil, "b", 3},
+		{first, 2, "a", 2},
+		{second, nil, "a", 4},
+		{second, nil, "b", 5},
+		{first, nil, "a", 6},
 	} {
 		if got := a.get(tt.c, tt.q); got != tt.before {
 			t.Errorf("question %d: %v is kept, want %v", i, got, tt.before)
