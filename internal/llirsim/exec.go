@@ -308,9 +308,9 @@ func (t *Thread) cast(inst ir.Instruction) (value, bool) {
 	case *ir.InstFPExt:
 		from, to, f = i.From, i.To, func(x value, from, to llir.Type) value { return ofFloat(to, asFloat(from, x)) }
 	case *ir.InstFPToUI:
-		from, to, f = i.From, i.To, func(x value, from, to llir.Type) value { return toInteger(asFloat(from, x), to, false) }
+		from, to, f = i.From, i.To, func(x value, from, to llir.Type) value { return t.toInteger(asFloat(from, x), from, to, false) }
 	case *ir.InstFPToSI:
-		from, to, f = i.From, i.To, func(x value, from, to llir.Type) value { return toInteger(asFloat(from, x), to, true) }
+		from, to, f = i.From, i.To, func(x value, from, to llir.Type) value { return t.toInteger(asFloat(from, x), from, to, true) }
 	case *llir.UIToFPInst:
 		from, to, f = i.From, i.To, func(x value, _, to llir.Type) value { return ofInteger(to, x.lo, false) }
 	case *ir.InstSIToFP:
@@ -355,17 +355,19 @@ func anyPoison(v value) bool {
 	return v.poison
 }
 
-// toInteger cuts a float off; what does not fit is poison.
-func toInteger(x float64, to llir.Type, isSigned bool) value {
+// toInteger cuts a float off; what does not fit is what the target says, or poison.
+func (t *Thread) toInteger(x float64, from, to llir.Type, isSigned bool) value {
 	x = math.Trunc(x)
 	w := llir.Width(to)
 	low, high := 0.0, math.Ldexp(1, w)
 	if isSigned {
 		low, high = -math.Ldexp(1, w-1), math.Ldexp(1, w-1)
 	}
-	switch {
-	case !(x >= low && x < high):
+	switch beyond := t.p.k.Target.Integer; {
+	case !(x >= low && x < high) && beyond == nil:
 		return value{poison: true}
+	case !(x >= low && x < high):
+		return cut(value{lo: beyond(x, from, w, isSigned)}, w)
 	case isSigned:
 		return cut(value{lo: uint64(int64(x))}, w)
 	}

@@ -173,3 +173,40 @@ func TestIntegers(t *testing.T) {
 		}
 	}
 }
+
+// TestFloatsBeyondIntegers has a device say what becomes of floats that do not fit.
+func TestFloatsBeyondIntegers(t *testing.T) {
+	of := func(target *Target) *Thread { return &Thread{p: &program{k: &Kernel{Target: target}}} }
+	device := of(&Target{Integer: func(x float64, from llir.Type, width int, signed bool) uint64 {
+		if from != llir.F32 || width != 8 {
+			t.Errorf("%g is of type %s, for %d bits", x, from, width)
+		}
+		if signed {
+			return 0x1FE
+		}
+		return 0x1FD
+	}})
+	for _, tt := range []struct {
+		x      float64
+		signed bool
+		want   uint64
+		beyond bool
+	}{
+		{255.9, false, 255, false},
+		{256, false, 0xFD, true},
+		{-0.9, false, 0, false},
+		{-1, false, 0xFD, true},
+		{math.NaN(), false, 0xFD, true},
+		{127.9, true, 127, false},
+		{-128.9, true, 128, false},
+		{-129, true, 0xFE, true},
+		{math.Inf(1), true, 0xFE, true},
+	} {
+		if got := device.toInteger(tt.x, llir.F32, llir.I8, tt.signed); got.poison || got.lo != tt.want {
+			t.Errorf("%g, signed %v: %d, want %d", tt.x, tt.signed, got.lo, tt.want)
+		}
+		if got := of(&Target{}).toInteger(tt.x, llir.F32, llir.I8, tt.signed); got.poison != tt.beyond || !got.poison && got.lo != tt.want {
+			t.Errorf("%g, signed %v, by LLVM alone: %+v", tt.x, tt.signed, got)
+		}
+	}
+}

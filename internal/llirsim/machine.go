@@ -23,6 +23,9 @@ type Target struct {
 	// vectors of one element: args holds, for each lane, the elements of its
 	// arguments.
 	Wide map[string]func(args [][][]uint64) [][]uint64
+	// Integer has what the device makes of a float that an integer of a width cannot
+	// hold, by bits that are cut to it; nil where it is poison, as in LLVM.
+	Integer func(x float64, from llir.Type, width int, signed bool) uint64
 	// Barrier is the intrinsic at which all threads of a program wait.
 	Barrier string
 	// Ordering has the intrinsics that only order accesses, which have their effects

@@ -44,7 +44,35 @@ var interpreter = &llirsim.Target{
 			return out
 		},
 	},
+	Integer: integer,
 	Barrier: "llvm.nvvm.barrier.cta.sync.aligned.all",
+}
+
+// integer is what cvt makes of a float beyond the integers of a width, as PTX's manual
+// says: the nearest one of 16, 32 or 64 bits. Of a NaN it makes 0, or the upper bit alone
+// where one side has 64 bits. llc converts the same way; LLVM says nothing of such floats.
+func integer(x float64, from llir.Type, width int, signed bool) uint64 {
+	w := 16
+	for w < width {
+		w *= 2
+	}
+	low, high, least := 0.0, math.Ldexp(1, w), uint64(0)
+	if signed {
+		low, high, least = -math.Ldexp(1, w-1), math.Ldexp(1, w-1), 1<<(w-1)
+	}
+	switch {
+	case math.IsNaN(x) && (from == llir.F64 || w == 64):
+		return 1 << (w - 1)
+	case math.IsNaN(x):
+		return 0
+	case x < low:
+		return least
+	case x >= high:
+		return least - 1
+	case signed:
+		return uint64(int64(x))
+	}
+	return uint64(x)
 }
 
 // TestRandom has random functions executed as LLVM IR by an interpreter and as PTX by the
@@ -415,12 +443,10 @@ func (g *generator) integer() llir.Value {
 		if w >= 24 {
 			return b.And(b.LShr(x, g.r.IntN(w)), b.M.Int(t, 1<<g.r.IntN(16)-1))
 		}
-	case 20:
-		ft := floatTypes[g.r.IntN(len(floatTypes))]
-		bound := g.b.M.Float(ft, 100)
-		v := g.number(ft)
-		inside := b.FCmp(enum.FPredOLT, g.b.Call(b.M.Declare("llvm.fabs."+suffix(ft), llir.Pure, ft, ft), v), bound)
-		return b.Cast([]llir.Op{llir.FPToSI, llir.FPToSI}[g.r.IntN(2)], b.Select(inside, v, bound), []llir.Type{llir.I8, llir.I16, llir.I32, llir.I64}[g.r.IntN(4)], 0)
+	case 20: // of any float, as kernels that quantize do
+		if w > 1 {
+			return b.Cast([]llir.Op{llir.FPToSI, llir.FPToUI}[g.r.IntN(2)], g.number(floatTypes[g.r.IntN(len(floatTypes))]), t, 0)
+		}
 	}
 	return b.Xor(x, y)
 }
