@@ -51,11 +51,16 @@ func hoistable(v *value) bool {
 // invariant reports whether all operands of v are computed outside of l.
 func (l *loop) invariant(v *value) bool {
 	for _, a := range v.args {
-		if a.block != nil && !a.rooted() && l.in(a.block) {
+		if !l.invariantValue(a) {
 			return false
 		}
 	}
 	return true
+}
+
+// invariantValue reports whether v is computed outside of l.
+func (l *loop) invariantValue(v *value) bool {
+	return v.block == nil || v.rooted() || !l.in(v.block)
 }
 
 // loopsInnerFirst are all loops, those in others before them.
@@ -83,9 +88,11 @@ func (f *fn) inOrder(l *loop) []*block {
 }
 
 // sinkValues moves what only some ways through a function use to where these begin,
-// but not into loops.
+// but not into loops, and not to where all ways lead: behind a loop it would be computed as
+// often as before it, and ptxas schedules a loop worse that fewer values live through.
 func sinkValues(f *fn) {
 	f.analyze()
+	always := &following{}
 	for _, b := range f.blocks {
 		for _, v := range b.insts {
 			v.block = b
@@ -121,7 +128,7 @@ func sinkValues(f *fn) {
 				for to = w; to != b && depthOf(to) > depthOf(b); {
 					to = to.idom
 				}
-				if !dominates(b, to) {
+				if !dominates(b, to) || always.follows(to, b) {
 					to = b
 				}
 			}
@@ -142,4 +149,40 @@ func sinkValues(f *fn) {
 		slices.Reverse(front)
 		b.insts = append(front, b.insts...)
 	}
+}
+
+// following knows which blocks every way from others leads through.
+type following struct {
+	known map[[2]*block]bool
+}
+
+// follows reports whether every way from b to an end leads through a.
+func (p *following) follows(a, b *block) bool {
+	k := [2]*block{a, b}
+	if r, ok := p.known[k]; ok {
+		return r
+	}
+	if p.known == nil {
+		p.known = make(map[[2]*block]bool)
+	}
+	p.known[k] = !endsWithout(a, b)
+	return p.known[k]
+}
+
+// endsWithout reports whether a way from b ends without a.
+func endsWithout(a, b *block) bool {
+	seen := map[*block]bool{a: true}
+	for work := []*block{b}; len(work) > 0; {
+		x := work[len(work)-1]
+		work = work[:len(work)-1]
+		if seen[x] {
+			continue
+		}
+		seen[x] = true
+		if len(x.term.to) == 0 {
+			return true
+		}
+		work = append(work, x.term.to...)
+	}
+	return false
 }
