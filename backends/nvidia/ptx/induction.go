@@ -72,14 +72,14 @@ func (f *fn) join(l *loop, back int, step *value, group []induction) {
 	iv.args[back] = next
 	by := make(map[*value]*value)
 	gone := make(map[*value]bool)
-	sums := []*value{next}
+	var sums []*value
 	plus := func(x, y *value, like *value) *value {
 		s := f.newValue(opAdd, tS64, r64, x, y)
 		s.loc, s.block = like.loc, h
 		sums = append(sums, s)
 		return s
 	}
-	side := grid(group, back)
+	side, pre, nextNeeded := grid(group, back), l.preheader(), false
 	for _, g := range group {
 		start := g.phi.args[1-back]
 		advance := func(counter *value) *value {
@@ -88,9 +88,20 @@ func (f *fn) join(l *loop, back int, step *value, group []induction) {
 			}
 			return plus(plus(start.args[side], counter, g.next), start.args[1-side], g.next)
 		}
-		by[g.phi] = advance(iv)
-		if g.next.uses > 1 { // the next values are sums of the next counter
-			by[g.next] = advance(next)
+		switch {
+		case g.next.uses > 1 && g.phi.uses == 1 && step.isConst():
+			by[g.next] = plus(advance(iv), step, g.next) // accesses take the constant
+		case g.next.uses > 1 && g.phi.uses == 1 && side < 0 && pre != nil:
+			// Loads are ahead by an iteration: so is what they begin with.
+			ahead := f.newValue(opAdd, tS64, r64, start, step)
+			ahead.loc = g.next.loc
+			start = pre.append(ahead)
+			by[g.next] = advance(iv)
+		case g.next.uses > 1: // the next values are sums of the next counter
+			by[g.next], nextNeeded = advance(next), true
+			fallthrough
+		default:
+			by[g.phi] = advance(iv)
 		}
 		gone[g.phi] = true
 	}
@@ -102,7 +113,34 @@ func (f *fn) join(l *loop, back int, step *value, group []induction) {
 	}
 	h.phis = append(kept, iv)
 	f.replaceAll(by)
+	if nextNeeded {
+		sums = append([]*value{next}, sums...)
+	} else {
+		h.preds[back].append(next)
+	}
 	h.insertBefore(0, sums...)
+	h.settle(len(sums))
+}
+
+// settle moves each of the first n instructions to before the first one that uses it.
+func (b *block) settle(n int) {
+	for i := n - 1; i >= 0; i-- {
+		if first := firstUse(b.insts[i+1:], b.insts[i]); first > 0 {
+			b.moveDown(i, i+first)
+		}
+	}
+}
+
+// firstUse is the index of the first of some instructions that reads v, or -1.
+func firstUse(insts []*value, v *value) int {
+	for i, x := range insts {
+		for _, a := range x.args {
+			if a == v {
+				return i
+			}
+		}
+	}
+	return -1
 }
 
 // fewestOfGrid is how many pointers of a tile are worth an addition more each row.
@@ -128,4 +166,46 @@ func grid(group []induction, back int) int {
 		return 1
 	}
 	return 0
+}
+
+// regroupCounters adds what does not change in a loop together before the loop: the sum
+// (counter + x) + y is counter + (x + y).
+func regroupCounters(f *fn) {
+	f.givePreheaders()
+	f.countUses()
+	for _, l := range f.loopsInnerFirst() {
+		pre := l.preheader()
+		if pre == nil || l.fixed() {
+			continue
+		}
+		for _, b := range f.inOrder(l) {
+			for _, v := range b.insts {
+				f.regroup(l, pre, v)
+			}
+		}
+	}
+}
+
+func (f *fn) regroup(l *loop, pre *block, v *value) {
+	if !isSum(v) || v.class != r32 {
+		return
+	}
+	for i := range 2 {
+		x, y := v.args[i], v.args[1-i]
+		if !isSum(x) || x.uses != 1 || x.class != v.class || !l.invariantValue(y) {
+			continue
+		}
+		for k := range 2 {
+			counter, inv := x.args[k], x.args[1-k]
+			if counter.op != opPhi || counter.block != l.head || !l.invariantValue(inv) {
+				continue
+			}
+			s := f.newValue(opAdd, v.typ, v.class, inv, y)
+			s.loc, s.uses = v.loc, 1
+			pre.append(s)
+			v.op, v.flags = opAdd, opTable[opAdd].flags
+			v.args = []*value{counter, s}
+			return
+		}
+	}
 }

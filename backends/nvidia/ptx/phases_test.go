@@ -58,6 +58,25 @@ var phaseCases = map[string]func(b *llir.Builder, x, p llir.Value){
 		})
 		b.Ret(nil)
 	},
+	"regroup counters": func(b *llir.Builder, x, p llir.Value) {
+		looped(b, x, nil, func(_ []llir.Value, i llir.Value) []llir.Value {
+			b.Store(b.Add(b.Add(x, i), b.M.I32(256)), p, 4, false)
+			b.Store(b.Add(i, b.M.I32(256)), p, 4, false)
+			return nil
+		})
+		b.Ret(nil)
+	},
+	"chain products": func(b *llir.Builder, x, p llir.Value) {
+		looped(b, x, nil, func(_ []llir.Value, i llir.Value) []llir.Value {
+			row := b.Add(i, x)
+			for _, n := range []int{0, 8, 16, 40} {
+				at := b.Mul(b.Add(row, b.M.I32(n)), x)
+				b.Store(at, b.GEP(llir.I32, p, b.SExt(at, llir.I64)), 4, false)
+			}
+			return nil
+		})
+		b.Ret(nil)
+	},
 	"reduce strides": func(b *llir.Builder, x, p llir.Value) {
 		stride := b.SExt(x, llir.I64)
 		row := b.ZExt(b.Call(b.M.Declare("llvm.nvvm.read.ptx.sreg.tid.x", llir.Pure, llir.I32)), llir.I64)
@@ -86,6 +105,10 @@ var phaseCases = map[string]func(b *llir.Builder, x, p llir.Value){
 		b.Ret(nil)
 	},
 	"select instructions": func(b *llir.Builder, x, p llir.Value) {
+		for k := range 4 {
+			number := b.SExt(b.Trunc(b.LShr(x, 8*k), llir.I8), []llir.Type{llir.I16, llir.I32}[k/2])
+			b.Store(number, b.PtrAdd(p, int64(64+4*k)), 4, false)
+		}
 		y := b.Load(llir.I32, p, 4, false)
 		u, v := number(b, p, 1), number(b, p, 2)
 		half := b.Vector(b.Cast(llir.FPTrunc, u, llir.Half, 0), b.Cast(llir.FPTrunc, v, llir.Half, 0))

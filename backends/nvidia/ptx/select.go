@@ -17,6 +17,7 @@ var rules = []rule{
 	{opMul, "the same with other factors than powers of two", (*selector).wideProduct},
 	{opAdd, "an address is mad.wide of its base and an index", (*selector).multiplyAdd},
 	{opCvt, "the halves of a product are mul.lo and mul.hi, of other words one mov", (*selector).halfOf},
+	{opCvt, "a byte of a word is taken out with its sign by one prmt", (*selector).signedByte},
 	{opAnd, "a field of a word is bfe", (*selector).field},
 	{opShr, "the same where the mask comes first", (*selector).fieldOfMask},
 	{opShr, "a field at the top of a word, with its sign, is bfe", (*selector).fieldOfShifts},
@@ -166,6 +167,35 @@ func (s *selector) fuses(m *value) bool {
 			return false
 		}
 	}
+	return true
+}
+
+// signedByte: a byte of a word of 32 bits, cut out and then widened with its sign, is prmt,
+// whose selectors have a bit that repeats the sign.
+func (s *selector) signedByte(v *value) bool {
+	cut := v.args[0]
+	if v.from != tS8 || v.typ != tS16 && v.typ != tS32 || cut.op != opCvt || cut.class != r16 || cut.uses != 1 || cut.args[0].class != r32 {
+		return false
+	}
+	if cut.from != tU32 || cut.typ != tU16 && cut.typ != tU8 {
+		return false
+	}
+	x, at := cut.args[0], int64(0)
+	if x.op == opBfe && x.uses == 1 && x.args[0].class == r32 && x.args[1].isConst() && x.args[1].imm%8 == 0 && x.args[2].isConst() && x.args[2].imm >= 8 {
+		x, at = x.args[0], x.args[1].imm/8
+	} else if x.op == opShr && x.uses == 1 && x.args[1].isConst() && x.args[1].imm%8 == 0 {
+		x, at = x.args[0], x.args[1].imm/8
+	}
+	if at < 0 || at > 3 {
+		return false
+	}
+	byRow := at | (at|8)*0x1110
+	if v.class == r32 {
+		return s.take(v, opPrmt, tB32, x, s.f.constant(r32, 0), s.f.constant(r32, byRow))
+	}
+	s.take(cut, opPrmt, tB32, x, s.f.constant(r32, 0), s.f.constant(r32, byRow))
+	cut.class, cut.from = r32, tNone
+	v.typ, v.from = tU16, tU32
 	return true
 }
 

@@ -30,6 +30,9 @@ func (f *fn) simplify(v *value) *value {
 		if v.args[1].isConst() && v.args[1].imm == 0 {
 			return v.args[0]
 		}
+		if f.clearsLow(v) {
+			return f.simplifyLogic(v)
+		}
 		if n := v.args[1]; n.isConst() && n.imm >= int64(v.class.bits()) && !(v.op == opShr && v.typ.signed()) {
 			return f.constant(v.class, 0)
 		}
@@ -174,7 +177,7 @@ func (f *fn) simplifyLogic(v *value) *value {
 		return x
 	}
 	if !y.isConst() {
-		return nil
+		return f.joinFields(v)
 	}
 	zero, all := y.imm == 0, y.imm == -1
 	switch {
@@ -198,6 +201,28 @@ func (f *fn) simplifyLogic(v *value) *value {
 		return x
 	}
 	return nil
+}
+
+// clearsLow makes (x >> c) << c an and.
+func (f *fn) clearsLow(v *value) bool {
+	x, c := v.args[0], v.args[1]
+	if v.op != opShl || x.op != opShr || x.typ.signed() || !c.isConst() || x.args[1] != c || c.imm < 0 || c.imm >= int64(v.class.bits()) {
+		return false
+	}
+	v.op, v.typ, v.flags = opAnd, bitsOf(v.class), opTable[opAnd].flags
+	v.args = []*value{x.args[0], f.constant(v.class, -1<<c.imm)}
+	return true
+}
+
+// joinFields makes (x & a) | (x & b), of bits that a word was taken apart into, x & (a | b).
+func (f *fn) joinFields(v *value) *value {
+	x, y := v.args[0], v.args[1]
+	if v.op != opOr || x.op != opAnd || y.op != opAnd || x.args[0] != y.args[0] || !x.args[1].isConst() || !y.args[1].isConst() {
+		return nil
+	}
+	v.op, v.flags = opAnd, opTable[opAnd].flags
+	v.args = []*value{x.args[0], f.constant(v.class, x.args[1].imm|y.args[1].imm)}
+	return f.simplifyLogic(v)
 }
 
 func (f *fn) simplifyNot(v *value) *value {

@@ -240,3 +240,50 @@ func costOf(v *value, depth int) int {
 	}
 	return n
 }
+
+// rowProduct is a product of a row's number and a stride.
+type rowProduct struct {
+	row, stride *value
+}
+
+// chainProducts computes the numbers of a tile's rows times a stride, (x + c) * stride, one
+// of the other in loops in which the stride does not change: the product of the difference
+// is computed before the loop, and is the same for rows at equal distances.
+func chainProducts(f *fn) {
+	f.analyze()
+	for _, b := range f.blocks {
+		if b.loop == nil || b.loop.fixed() {
+			continue
+		}
+		type last struct {
+			v *value
+			c int64
+		}
+		known := make(map[rowProduct]last)
+		for i := 0; i < len(b.insts); i++ {
+			v := b.insts[i]
+			if v.op != opMul || v.class != r32 || v.typ.isFloat() {
+				continue
+			}
+			for k := range 2 {
+				x, stride := v.args[k], v.args[1-k]
+				if stride.isConst() || !b.loop.invariantValue(stride) || b.loop.invariantValue(x) {
+					continue
+				}
+				p, c := rowProduct{x, stride}, int64(0)
+				if isSum(x) && x.args[1].isConst() {
+					p.row, c = x.args[0], x.args[1].imm
+				}
+				if l, ok := known[p]; ok {
+					step := f.newValue(opMul, tS32, r32, stride, f.constant(r32, c-l.c))
+					step.loc = v.loc
+					v.op, v.typ, v.args = opAdd, tS32, []*value{l.v, step}
+					b.insertBefore(i, step)
+					i++
+				}
+				known[p] = last{v, c}
+				break
+			}
+		}
+	}
+}
