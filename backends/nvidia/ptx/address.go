@@ -74,8 +74,8 @@ func constantPart(v *value, depth int) int64 {
 // widensSums reports whether v is a sum of 32 bits that does not overflow, so that
 // widening its parts gives the same.
 func widensSums(v *value, depth int) bool {
-	// An or of a constant does not; sums below it may.
-	return v.op == opOr && v.flags&disjoint != 0 && v.args[1].isConst() && v.args[1].imm >= 0 && constantPart(v.args[0], depth) == 0
+	// An or of a constant does not, nor a sum without carries; sums below it may.
+	return (v.op == opOr || v.op == opAdd) && v.flags&disjoint != 0 && v.args[1].isConst() && v.args[1].imm >= 0 && constantPart(v.args[0], depth) == 0
 }
 
 // without is v without its constant part.

@@ -132,7 +132,11 @@ func (e *editor) signedQuotient(x *value, d int64) *value {
 	var q *value
 	if abs&(abs-1) == 0 {
 		k := bits.TrailingZeros64(abs)
-		if k > 0 {
+		z := &zeros{known: make(map[*value]uint64)}
+		switch {
+		case k > 0 && (abs-1)&^z.of(x, 8) == 0: // nothing is lost
+			x = e.shift(s, x, k)
+		case k > 0:
 			// Round towards zero: add what the shift would lose of a negative number.
 			lost := x
 			if k > 1 {

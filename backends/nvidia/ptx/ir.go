@@ -97,7 +97,8 @@ type value struct {
 type flags uint8
 
 const (
-	// disjoint: an or whose operands have no bit in common, so it is a sum.
+	// disjoint: an or whose operands have no bit in common, so it is a sum; a sum with a
+	// constant of which that is known.
 	disjoint flags = 1 << iota
 	// pure: the result depends on the operands alone.
 	pure

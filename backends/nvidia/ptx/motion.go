@@ -88,7 +88,7 @@ func (f *fn) inOrder(l *loop) []*block {
 }
 
 // sinkValues moves what only some ways through a function use to where these begin,
-// but not into loops, and not to where all ways lead: behind a loop it would be computed as
+// but not into loops, and not to where all ways lead: after a loop it would be computed as
 // often as before it, and ptxas schedules a loop worse that fewer values live through.
 func sinkValues(f *fn) {
 	f.analyze()

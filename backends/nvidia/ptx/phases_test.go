@@ -32,6 +32,7 @@ var phaseCases = map[string]func(b *llir.Builder, x, p llir.Value){
 	"expand divisions": func(b *llir.Builder, x, p llir.Value) {
 		y := b.Load(llir.I32, p, 4, false)
 		storeAll(b, p, b.Binary(llir.SDiv, x, b.M.I32(7), 0), b.Binary(llir.SDiv, x, b.M.I32(8), 0), b.Binary(llir.SRem, x, b.M.I32(8), 0),
+			b.Binary(llir.SDiv, b.Shl(x, 7), b.M.I32(128), 0), b.Binary(llir.SDiv, b.Shl(x, 6), b.M.I32(-64), 0),
 			b.Binary(llir.UDiv, x, b.M.I32(10), 0), b.Binary(llir.UDiv, x, y, 0), b.Binary(llir.URem, x, y, 0))
 	},
 	"fuse products": func(b *llir.Builder, x, p llir.Value) {
@@ -55,6 +56,36 @@ var phaseCases = map[string]func(b *llir.Builder, x, p llir.Value){
 		looped(b, x, []llir.Value{p, q}, func(v []llir.Value, _ llir.Value) []llir.Value {
 			b.Store(b.Load(llir.I32, v[0], 4, false), v[1], 4, false)
 			return []llir.Value{b.PtrAdd(v[0], 128), b.PtrAdd(v[1], 128)}
+		})
+		b.Ret(nil)
+	},
+	"share phis": func(b *llir.Builder, x, p llir.Value) {
+		looped(b, x, []llir.Value{x, x, x, x}, func(v []llir.Value, _ llir.Value) []llir.Value {
+			y := b.Load(llir.I32, p, 4, false)
+			storeAt(b, p, v...)
+			return []llir.Value{y, y, v[1], v[0]}
+		})
+		b.Ret(nil)
+	},
+	"join counters": func(b *llir.Builder, x, p llir.Value) {
+		lane := b.Load(llir.I32, p, 4, false)
+		first := b.Add(x, lane)
+		looped(b, x, []llir.Value{x, first, b.Add(first, b.M.I32(32)), b.Add(x, b.M.I32(5)), b.M.I32(7)}, func(v []llir.Value, _ llir.Value) []llir.Value {
+			storeAt(b, p, v...)
+			ahead := b.Add(b.Add(v[0], lane), b.M.I32(64))
+			return []llir.Value{b.Add(v[0], b.M.I32(32)), v[2], ahead, b.Add(v[3], b.M.I32(32)), b.Add(v[4], x)}
+		})
+		b.Ret(nil)
+	},
+	"mark sums": func(b *llir.Builder, x, p llir.Value) {
+		tid := b.Call(b.M.Declare("llvm.nvvm.read.ptx.sreg.tid.x", llir.Pure, llir.I32))
+		lane := b.LShr(b.And(tid, b.M.I32(28)), 2)
+		looped(b, x, []llir.Value{b.Shl(x, 5)}, func(v []llir.Value, _ llir.Value) []llir.Value {
+			row := b.Add(v[0], lane)
+			for _, n := range []int{8, 24, 4} {
+				b.Store(x, b.GEP(llir.I32, p, b.SExt(b.Add(row, b.M.I32(n)), llir.I64)), 4, false)
+			}
+			return []llir.Value{b.Add(v[0], b.M.I32(32))}
 		})
 		b.Ret(nil)
 	},
@@ -138,10 +169,15 @@ func number(b *llir.Builder, p llir.Value, i int) llir.Value {
 
 // storeAll stores values one after the other, and returns.
 func storeAll(b *llir.Builder, p llir.Value, values ...llir.Value) {
+	storeAt(b, p, values...)
+	b.Ret(nil)
+}
+
+// storeAt stores values one after the other.
+func storeAt(b *llir.Builder, p llir.Value, values ...llir.Value) {
 	for i, v := range values {
 		b.Store(v, b.PtrAdd(p, int64(4*i)), 4, false)
 	}
-	b.Ret(nil)
 }
 
 // looped runs body up to x times; it carries values.
@@ -251,6 +287,9 @@ func dump(f *fn) string {
 		}
 		for _, v := range b.insts {
 			p.inst(v)
+			if v.op == opAdd && v.flags&disjoint != 0 {
+				p.str("\t// without a carry\n")
+			}
 		}
 		var next *block
 		if i+1 < len(f.blocks) {

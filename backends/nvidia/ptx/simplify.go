@@ -143,7 +143,7 @@ func (f *fn) simplifySum(v *value) *value {
 	if x.op == opAdd && !x.typ.isFloat() && x.args[1].isConst() {
 		y = f.constant(v.class, x.args[1].imm+y.imm)
 		x = x.args[0]
-		v.args[0], v.args[1] = x, y
+		v.args[0], v.args[1], v.flags = x, y, v.flags&^disjoint
 	}
 	if y.imm == 0 {
 		return x

@@ -84,7 +84,7 @@ type part struct {
 func widened(v *value) part {
 	if v.op == opCvt && v.args[0].class == r32 && (v.from == tU32 || v.from == tS32) {
 		x := v.args[0]
-		if x.op == opOr && x.flags&disjoint != 0 && x.args[1].isConst() && x.args[1].imm >= 0 {
+		if (x.op == opOr || x.op == opAdd) && x.flags&disjoint != 0 && x.args[1].isConst() && x.args[1].imm >= 0 {
 			return part{atom{a: x.args[0].id, wide: v.from}, nil, x.args[1].imm}
 		}
 		return part{atom{a: x.id, wide: v.from}, v, 0}

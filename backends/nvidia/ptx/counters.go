@@ -1,0 +1,148 @@
+package ptx
+
+// joinCounters gives a loop one counter for all numbers that are always at the same distance
+// from it: those that it counts by the same step, and what an iteration leaves of them to the
+// next one.
+func joinCounters(f *fn) {
+	f.givePreheaders()
+	by := make(map[*value]*value)
+	for _, b := range f.blocks {
+		if b.loop != nil && b.loop.head == b && len(b.preds) == 2 {
+			f.joinCountersOf(b.loop, by)
+		}
+	}
+	if len(by) > 0 {
+		f.replaceAll(by)
+		shareValues(f)
+		sweep(f)
+	}
+}
+
+// counter is a number that a loop counts by a constant step.
+type counter struct {
+	phi   *value
+	step  int64
+	start linear
+}
+
+// distance is how far a phi always is from a counter.
+type distance struct {
+	from *counter
+	by   linear
+}
+
+func (f *fn) joinCountersOf(l *loop, by map[*value]*value) {
+	h := l.head
+	back := 0
+	if l.in(h.preds[1]) {
+		back = 1
+	}
+	if !l.in(h.preds[back]) || l.in(h.preds[1-back]) {
+		return
+	}
+	known := make(map[*value]distance)
+	var counters []*counter
+	for _, p := range h.phis {
+		n := p.args[back]
+		if p.class != r32 || n.op != opAdd || n.typ.isFloat() || n.args[0] != p || !n.args[1].isConst() {
+			continue
+		}
+		c := &counter{p, n.args[1].imm, sumOf(p.args[1-back], 6)}
+		for _, to := range counters {
+			d := difference(c.start, to.start)
+			if to.step == c.step && len(d.terms) == 0 {
+				known[p] = distance{to, d}
+				break
+			}
+		}
+		if known[p].from == nil {
+			known[p] = distance{from: c}
+			counters = append(counters, c)
+		}
+	}
+	for changed := len(counters) > 0; changed; {
+		changed = false
+		for _, p := range h.phis {
+			if p.class != r32 || known[p].from != nil {
+				continue
+			}
+			if d := l.distanceOf(p, back, known); d.from != nil {
+				known[p], changed = d, true
+			}
+		}
+	}
+	var sums []*value
+	plus := func(x, y, like *value) *value {
+		s := f.newValue(opAdd, tS32, r32, x, y)
+		s.loc, s.block = like.loc, h
+		sums = append(sums, s)
+		return s
+	}
+	for _, p := range h.phis {
+		d := known[p]
+		if d.from == nil || d.from.phi == p {
+			continue
+		}
+		x := d.from.phi
+		for _, t := range d.by.terms {
+			x = plus(x, t.value, p.args[back])
+		}
+		if c := int64(int32(d.by.constant)); c != 0 {
+			x = plus(x, f.constant(r32, c), p.args[back])
+		}
+		by[p] = x
+	}
+	h.insertBefore(0, sums...)
+}
+
+// distanceOf is how far p always is from a counter, where the first and the next one are.
+func (l *loop) distanceOf(p *value, back int, known map[*value]distance) distance {
+	next := sumOf(p.args[back], 6)
+	var from distance
+	var rest linear
+	rest.constant = next.constant
+	for _, t := range next.terms {
+		switch d, ok := known[t.value]; {
+		case ok && from.from == nil && t.by == 1:
+			from = d
+		case t.value.op == opPhi && t.value.block == l.head || !l.invariantValue(t.value):
+			return distance{}
+		default:
+			rest.add(t, 1)
+		}
+	}
+	if from.from == nil {
+		return distance{}
+	}
+	rest.addAll(from.by, 1)
+	rest.constant -= from.from.step
+	if len(rest.terms) > 1 || len(rest.terms) == 1 && rest.terms[0].by != 1 {
+		return distance{}
+	}
+	first := difference(sumOf(p.args[1-back], 6), from.from.start)
+	if d := difference(first, rest); len(d.terms) > 0 || int32(d.constant) != 0 {
+		return distance{}
+	}
+	return distance{from.from, rest}
+}
+
+// sumOf is a value of 32 bits as a sum of values, modulo 2³².
+func sumOf(v *value, depth int) linear {
+	var l linear
+	switch {
+	case v.isConst():
+		l.constant = v.imm
+	case depth > 0 && isSum(v):
+		l = sumOf(v.args[0], depth-1)
+		l.addAll(sumOf(v.args[1], depth-1), 1)
+	default:
+		l.terms = []term{{atom{a: v.id}, v, 1}}
+	}
+	return l
+}
+
+func difference(a, b linear) linear {
+	d := linear{append([]term(nil), a.terms...), a.constant}
+	d.addAll(b, -1)
+	return d
+}
