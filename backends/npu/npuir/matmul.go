@@ -233,7 +233,8 @@ func (l *lowering) toL1(op *ir.Operation, v *ir.Value) *view {
 		o = l.apply(arith.ExtF, []operand{o}, shape, elem)
 	}
 	if !cubeElem(elem) {
-		l.refuse(op, "the cube unit of an NPU does not multiply matrices of %s", text.TypeString(l.Context(), elem))
+		d := l.run.Errorf(op, "the cube unit of an NPU does not multiply matrices of %s", text.TypeString(l.Context(), elem))
+		panic(refusal{d.WithHelp("convert both to a type that it does, with .to(…): float32, float16, bfloat16 or int8")})
 	}
 	to := l.alloc(L1, shape, elem)
 	if o.view == nil {
