@@ -8,17 +8,26 @@ in variables whose names begin with "result", as those of TritonBench do: tensor
 numbers in dicts, lists and tuples. Random numbers have the same seed on both sides.
 
     ok          the same results (check.py's tolerances)
+    varies      other results, and Triton's own are others when it runs the program again, or with the
+                blocks of each kernel in the opposite order: its blocks write to the same places, or
+                beyond tensors. Results that are the same in all of Triton's runs are compared.
     skipped     does not run with Triton alone either, or leaves no result
     WRONG, FAILED, NOT OURS, HUNG   what the exit status, 1, stands for
 
-NOT OURS: a program that runs, and of which tritonc compiled nothing.
+NOT OURS: a program that runs, and of which tritonc compiled nothing. HUNG: one that does not end in
+three times the limit either, with nothing beside it; what it did then is told. Memory that nobody
+has written is 0 on both sides.
 """
 
 import argparse
+import contextlib
+import faulthandler
+import functools
 import json
 import os
 import pathlib
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -31,18 +40,50 @@ import check
 
 BAD = ("WRONG", "FAILED", "NOT OURS", "HUNG")
 
+# What Triton runs anew of programs that have other results.
+AGAIN = {"again": "when it runs again", "turned": "with the blocks in the opposite order"}
+
 
 # ---- a side: a process with torch loaded, of which each program is a fork
 
 
-def run_program(path, out, session):
+def clear_memory(torch):
+    """Has what torch.empty and its like give be 0, which else differs from process to process."""
+    def cleared(make):
+        @functools.wraps(make)
+        def f(*args, **kwargs):
+            made = make(*args, **kwargs)
+            with torch.no_grad(), contextlib.suppress(NotImplementedError):  # of types without arithmetic
+                made.zero_()
+            return made
+        return f
+
+    for space, name in ((torch, "empty"), (torch, "empty_like"), (torch, "empty_strided"), (torch.Tensor, "new_empty")):
+        setattr(space, name, cleared(getattr(space, name)))
+
+
+def turn_blocks():
+    """Has kernels that Triton compiles from now on number their blocks from the last one down."""
+    from triton.language.semantic import TritonSemantic as semantic
+    number = semantic.program_id
+
+    def turned(self, axis):
+        last = self.sub(self.num_programs(axis), 1, False)
+        return self.sub(last, number(self, axis), False)
+
+    semantic.program_id = turned
+
+
+def run_program(path, out, session, limit):
     """Runs a program, and leaves its results and what became of it; never returns."""
     import torch
-    before = len(session.entries()) if session else 0
     found = {}
+    before = len(session.entries()) if session else 0
     try:
+        faulthandler.dump_traceback_later(0.95 * limit, file=open(out + ".where", "w"))
         null = os.open(os.devnull, os.O_WRONLY)
         os.dup2(null, 1)
+        clear_memory(torch)
         random.seed(0)
         torch.manual_seed(0)
         space = {"__name__": "__main__", "__file__": str(path)}
@@ -55,12 +96,29 @@ def run_program(path, out, session):
         found["results"] = len(results)
     except BaseException as e:
         found["error"] = check.first_line(e)
-    if session:
-        mine = [e for e in session.entries()[before:] if e["pid"] == os.getpid()]
-        found.update({how: sum(e["how"] == how for e in mine) for how in ("compiled", "failed", "refused")})
+    found.update(compiles(session, before, os.getpid()))
     with open(out + ".json", "w") as f:
         json.dump(found, f)
     os._exit(0)
+
+
+def compiles(session, before, pid):
+    """What became of the kernels of a process, by a log that had some entries before."""
+    if not session:
+        return {}
+    mine = [e for e in session.entries()[before:] if e["pid"] == pid]
+    return {how: sum(e["how"] == how for e in mine) for how in ("compiled", "failed", "refused")}
+
+
+def where(path):
+    """The innermost functions of what faulthandler wrote, a thread's last: of the main one."""
+    try:
+        thread = path.read_text().rpartition("Thread 0x")[2]
+    except OSError:
+        return ""
+    frames = re.findall(r'File ".*?([^/"]+)", line (\d+) in (\S+)', thread)
+    frames = [f"{f} ({name}:{line})" for name, line, f in frames if name != pathlib.Path(__file__).name]
+    return f"; it was in {', called by '.join(frames[:4])}" if frames else ""
 
 
 def side(a):
@@ -71,13 +129,15 @@ def side(a):
     if a.side == "tritonc":
         import tritonc.triton as package
         session = package.install(a.program).session
+    if a.turned:
+        turn_blocks()
     todo, running = programs(a), {}
     while todo or running:
         while todo and len(running) < a.at_once:
             path = todo.pop(0)
             pid = os.fork()
             if not pid:
-                run_program(path, os.path.join(a.out, path.stem), session)
+                run_program(path, os.path.join(a.out, path.stem), session, a.limit)
             running[pid] = path, time.time()
         pid, _ = os.waitpid(-1, os.WNOHANG)
         if pid:
@@ -86,6 +146,9 @@ def side(a):
         for pid, (path, since) in running.items():
             if time.time() - since > a.limit:
                 os.kill(pid, signal.SIGKILL)
+                killed = pathlib.Path(a.out, path.stem + ".json")
+                why = f"no end in {a.limit:g} s{where(killed.with_suffix('.where'))}"
+                killed.write_text(json.dumps({"error": why, "killed": True, **compiles(session, 0, pid)}))
         time.sleep(0.01)
 
 
@@ -93,31 +156,56 @@ def side(a):
 
 
 def programs(a):
-    return [p for p in sorted(a.folder.glob("*.py")) if a.only in p.name]
+    return [p for p in sorted(a.folder.glob("*.py")) if a.only in p.name and (a.names is None or p.stem in a.names.split(","))]
+
+
+def left(folder, path):
+    """What became of a program on one side."""
+    try:
+        return json.loads(pathlib.Path(folder, path.stem + ".json").read_text())
+    except (OSError, ValueError):
+        return {"error": "its process died"}
+
+
+def load(folder, path):
+    import torch
+    return torch.load(pathlib.Path(folder, path.stem + ".pt"), weights_only=False)
 
 
 def verdict(path, folders):
     """What becomes of a program: a dict with "verdict" and "why"."""
-    found = {}
-    for who, folder in folders.items():
-        try:
-            found[who] = json.loads(pathlib.Path(folder, path.stem + ".json").read_text())
-        except (OSError, ValueError):
-            found[who] = {"error": "no end, or it was killed"}
-    theirs, ours = found["triton"], found["tritonc"]
+    theirs, ours = (left(folders[who], path) for who in ("triton", "tritonc"))
     if "error" in theirs or not theirs["results"]:
         return {"verdict": "skipped", "why": theirs.get("error", "it leaves no result")}
     facts = {"kernels": ours.get("compiled", 0)}
     if "error" in ours:
-        return {"verdict": "HUNG" if "no end" in ours["error"] else "FAILED", "why": ours["error"], **facts}
+        if ours.get("killed"):
+            return {"verdict": "HUNG", "why": f"{ours['error']}, with {facts['kernels']} kernels compiled", **facts}
+        return {"verdict": "FAILED", "why": ours["error"], **facts}
     if ours["failed"] or ours["refused"]:
         return {"verdict": "FAILED", "why": f"{ours['failed']} kernels failed and {ours['refused']} were refused, which the program let pass", **facts}
     if not ours["compiled"]:
         return {"verdict": "NOT OURS", "why": "tritonc compiled nothing", **facts}
-    import torch
-    results = [torch.load(pathlib.Path(folders[who], path.stem + ".pt"), weights_only=False) for who in ("tritonc", "triton")]
-    why = check.difference(*results)
+    why = check.difference(load(folders["tritonc"], path), load(folders["triton"], path))
     return {"verdict": "WRONG" if why else "ok", "why": why or "", **facts}
+
+
+def unsteady(path, folders):
+    """The verdict of a program with other results, if it is that Triton's own runs differ where they do;
+    folders are those of all its runs, the first one first."""
+    ours, theirs = load(folders["tritonc"], path), load(folders["triton"], path)
+    runs = {how: load(folders[how], path) for how in AGAIN if "results" in left(folders[how], path)}
+    if any(len(r) != len(theirs) for r in [ours, *runs.values()]):
+        return {}
+    varying = {}
+    for how, results in runs.items():
+        for i, (a, b) in enumerate(zip(results, theirs)):
+            if check.difference([a], [b]):
+                varying.setdefault(i, how)
+    differ = [i for i, (a, b) in enumerate(zip(ours, theirs)) if check.difference([a], [b])]
+    if not set(differ) <= set(varying):
+        return {}
+    return {"verdict": "varies", "why": "; ".join(f"result {i}, and Triton's own {AGAIN[varying[i]]}" for i in differ)}
 
 
 def table(rows):
@@ -139,6 +227,8 @@ def main(argv=None):
     p.add_argument("--json", help="a file for all that was found")
     p.add_argument("--side", choices=("triton", "tritonc"), help=argparse.SUPPRESS)
     p.add_argument("--out", help=argparse.SUPPRESS)
+    p.add_argument("--names", help=argparse.SUPPRESS)
+    p.add_argument("--turned", action="store_true", help=argparse.SUPPRESS)
     a = p.parse_args(argv)
     a.folder = a.folder.resolve()
     if a.side:
@@ -146,17 +236,37 @@ def main(argv=None):
     if not programs(a):
         p.error(f"there is no program in {a.folder}")
     with tempfile.TemporaryDirectory(prefix="tritonc-programs-") as tmp:
-        folders, sides = {}, []
-        for who in ("tritonc", "triton"):
-            folders[who] = os.path.join(tmp, who)
+        folders = {who: os.path.join(tmp, who) for who in ("tritonc", "triton", "alone", *AGAIN)}
+
+        def start(who, *flags):
+            """Starts the side that fills a folder."""
+            ours = who in ("tritonc", "alone")
             os.mkdir(folders[who])
-            env = {k: v for k, v in os.environ.items() if who == "tritonc" or not k.startswith("TRITONC")}
+            env = {k: v for k, v in os.environ.items() if ours or not k.startswith("TRITONC")}
             env["TRITON_CACHE_DIR"] = os.path.join(tmp, who + "-cache")
-            command = [sys.executable, __file__, str(a.folder), "--side", who, "--out", folders[who], "--only", a.only, "--at-once", str(a.at_once),
-                       "--limit", str(a.limit), *(["--program", a.program] if a.program else [])]
-            sides.append(subprocess.Popen(command, env=env, stdin=subprocess.DEVNULL))
-        ended = [s.wait() for s in sides]
-        rows = [{"name": path.name, **verdict(path, folders)} for path in programs(a)]
+            command = [sys.executable, __file__, str(a.folder), "--side", "tritonc" if ours else "triton", "--out", folders[who], "--only", a.only,
+                       "--at-once", str(a.at_once), "--limit", str(a.limit), *(["--program", a.program] if a.program else []), *flags]
+            return subprocess.Popen(command, env=env, stdin=subprocess.DEVNULL)
+
+        ended = [s.wait() for s in [start("tritonc"), start("triton")]]
+        rows = {path: {"name": path.name, **verdict(path, folders)} for path in programs(a)}
+
+        def those(bad):
+            return [path for path, row in rows.items() if row["verdict"] == bad]
+
+        if those("HUNG"):
+            ended.append(start("alone", "--names", ",".join(p.stem for p in those("HUNG")), "--at-once", "1", "--limit", str(3 * a.limit)).wait())
+            for path in those("HUNG"):
+                rows[path].update(verdict(path, {**folders, "tritonc": folders["alone"]}))
+                for end in (".json", ".pt"):
+                    with contextlib.suppress(OSError):
+                        os.replace(os.path.join(folders["alone"], path.stem + end), os.path.join(folders["tritonc"], path.stem + end))
+        if those("WRONG"):
+            names = ",".join(p.stem for p in those("WRONG"))
+            ended += [s.wait() for s in [start("again", "--names", names), start("turned", "--names", names, "--turned")]]
+            for path in those("WRONG"):
+                rows[path].update(unsteady(path, folders))
+        rows = list(rows.values())
     print(table(rows))
     if a.json:
         pathlib.Path(a.json).write_text(json.dumps(rows, indent=1) + "\n")

@@ -109,6 +109,9 @@ class DifferenceTest(unittest.TestCase):
             self.assertIn("0 results, want 1", check.difference([], [1]))
             self.assertIn("result 0: 1, want 2", check.difference([1], [2]))
             self.assertIsNone(check.difference([math.nan, 3], [math.nan, 3]))
+            self.assertIsNone(check.difference([9721879.0, -math.inf, 0.0], [9721898.0, -math.inf, 0.0]))
+            for got, want in [(1.001, 1.0), (1e-9, 0.0), (math.inf, 1.0), (1.0, math.inf), (-math.inf, math.inf), (math.nan, 1.0), (1.0, math.nan), (3, 2)]:
+                self.assertIn(f"result 0: {got}, want {want}", check.difference([got], [want]))
 
     def test_flatten(self):
         self.assertEqual(check.flatten({"a": (1, [2, None]), "b": 3}), [1, 2, 3])

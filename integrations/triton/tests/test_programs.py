@@ -17,8 +17,14 @@ import compile_wall
 import standin_triton
 
 TORCH = """
-import pickle, random, types
-class Tensor: pass
+import contextlib, os, pickle, random, types
+class Memory(list):
+    def zero_(self): self[:] = [0] * len(self)
+class Tensor:
+    def new_empty(self, n): return empty(n)
+def empty(n): return Memory([os.getpid()] * n)
+empty_like = empty_strided = empty
+no_grad = contextlib.nullcontext
 manual_seed = random.seed
 cuda = types.SimpleNamespace(synchronize=lambda: None)
 def save(x, path):
@@ -27,7 +33,17 @@ def load(path, weights_only):
     with open(path, "rb") as f: return pickle.load(f)
 """
 
+# A semantic that computes with numbers: block 0 of 8.
+SEMANTIC = """
+class TritonSemantic:
+    def program_id(self, axis): return 0
+    def num_programs(self, axis): return 8
+    def sub(self, a, b, sanitize_overflow): return a - b
+"""
+
 # The stand-in for Triton's own compiler and the one for tritonc's give different texts.
+OURS = "(b'our' in bytes(str(asm['cubin']), 'ascii'))"
+BLOCK = "from triton.language.semantic import TritonSemantic\nblock = TritonSemantic().program_id(0)\n"
 COMPILES = "from triton.backends.nvidia import compiler\nasm, _ = compiler.compile('tt.func public @k()')\n"
 PROGRAMS = {
     "good": COMPILES + "import random\nprint('noise')\nresult_gold = {'a': (random.random(), len(str(sys_argv := 1)))}\n",
@@ -35,7 +51,14 @@ PROGRAMS = {
     "fails": COMPILES + "result = 1\nif b'our' in bytes(str(asm['cubin']), 'ascii'): raise ValueError('it is ours')\n",
     "refused": "from triton.backends.nvidia import compiler\ntry: compiler.compile('bad')\nexcept Exception: pass\n" + COMPILES + "result = 1\n",
     "without": "result = 1\n",
-    "hangs": COMPILES + "import time\nresult = 1\nif b'our' in bytes(str(asm['cubin']), 'ascii'): time.sleep(1e6)\n",
+    "hangs": COMPILES + f"import time\nresult = 1\ndef wait(): time.sleep(1e6)\nif {OURS}: wait()\n",
+    "slow": COMPILES + f"import time\nresult = 1\ntime.sleep(5 * {OURS})\n",
+    "varies": COMPILES + BLOCK + f"result = [3, {OURS} * 5 or block]\n",
+    "races": COMPILES + "import os\nresult = [os.getpid()]\n",
+    "both": COMPILES + BLOCK + f"result = [3 + {OURS}, {OURS} * 5 or block]\n",
+    "rounds": COMPILES + f"result = 9721879.0 + 19 * {OURS}\n",
+    "unwritten": COMPILES + "import torch\nresult = [torch.empty(2)[1], torch.Tensor().new_empty(1)[0]]\n",
+    "dies": COMPILES + f"import os\nresult = 1\nif {OURS}: os._exit(9)\n",
     "broken": "raise ImportError('no such thing')\n",
     "silent": COMPILES,
 }
@@ -50,6 +73,9 @@ class Case(unittest.TestCase):
         (site / "torch").mkdir(parents=True)
         (site / "torch" / "__init__.py").write_text(TORCH)
         standin_triton.write(site)
+        (site / "triton" / "language").mkdir()
+        (site / "triton" / "language" / "__init__.py").touch()
+        (site / "triton" / "language" / "semantic.py").write_text(SEMANTIC)
         self.fake = standin_triton.write_program(self.folder / "tritonc")
         self.env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(site), str(HERE.parent)]), "TRITONC_SOCKET": "off",
                     "FAKE_LOG": str(self.folder / "log"), "FAKE_PTXAS": "/ptxas"}
@@ -63,14 +89,19 @@ class ProgramsTest(Case):
         for name, text in PROGRAMS.items():
             (programs / f"{name}.py").write_text(text)
         out = self.folder / "out.json"
-        command = [sys.executable, str(HERE.parent / "check_programs.py"), str(programs), "--program", str(self.fake), "--limit", "10", "--json", str(out)]
+        command = [sys.executable, str(HERE.parent / "check_programs.py"), str(programs), "--program", str(self.fake), "--limit", "3", "--json", str(out)]
         r = subprocess.run(command, env=self.env, capture_output=True, text=True)
         self.assertEqual(r.returncode, 1, r.stdout + r.stderr)
         found = {row["name"][:-3]: row["verdict"] for row in json.loads(out.read_text())}
         self.assertEqual(found, {"good": "ok", "wrong": "WRONG", "fails": "FAILED", "refused": "FAILED", "without": "NOT OURS", "hangs": "HUNG",
+                                 "slow": "ok", "varies": "varies", "races": "varies", "both": "WRONG", "rounds": "ok", "unwritten": "ok", "dies": "FAILED",
                                  "broken": "skipped", "silent": "skipped"}, r.stdout + r.stderr)
         self.assertRegex(r.stdout, r"fails.py +FAILED +ValueError: it is ours\n")
-        self.assertIn("8 programs, ", r.stdout)
+        self.assertRegex(r.stdout, r"varies.py +varies +result 1, and Triton's own with the blocks in the opposite order\n")
+        self.assertRegex(r.stdout, r"races.py +varies +result 0, and Triton's own when it runs again\n")
+        self.assertRegex(r.stdout, r"hangs.py +HUNG +no end in 9 s; it was in wait \(hangs.py:5\), called by <module> \(hangs.py:6\), with 1 kernels compiled\n")
+        self.assertRegex(r.stdout, r"dies.py +FAILED +its process died\n")
+        self.assertIn("15 programs, ", r.stdout)
         self.assertNotIn("noise", r.stdout)
         r = subprocess.run([*command, "--only", "good"], env=self.env, capture_output=True, text=True)
         self.assertEqual((r.returncode, r.stdout), (0, "1 programs, 1 kernels: 1 ok\n"))
