@@ -93,7 +93,7 @@ func inUse() int64 {
 // afterCollections calls f after each collection, as long as the process lives: of an
 // object that nobody refers to the collector tells.
 func afterCollections(f func()) {
-	type object struct{ self *object } // with a pointer it shares no block with others
+	type object struct{ _ *object } // with a pointer it shares no block with others
 	var again func(*object)
 	again = func(*object) {
 		f()
