@@ -5,6 +5,10 @@ package ptx
 // takes registers that ptxas cannot compute anew.
 const fewestPointers = 2
 
+// fewestConstant is the same for a constant step: then the counter takes an addition and a
+// register that the pointers alone do not need.
+const fewestConstant = 16
+
 // joinInductions gives a loop one counter for all pointers that it advances by the
 // same step, as LLVM's loop strength reduction does.
 func joinInductions(f *fn) {
@@ -55,7 +59,11 @@ func (f *fn) joinLoop(l *loop) {
 		groups[step] = append(groups[step], induction{p, n})
 	}
 	for _, step := range steps {
-		if g := groups[step]; len(g) >= fewestPointers {
+		few := fewestPointers
+		if step.isConst() {
+			few = fewestConstant
+		}
+		if g := groups[step]; len(g) >= few {
 			f.join(l, back, step, g)
 		}
 	}
@@ -200,10 +208,10 @@ func (f *fn) regroup(l *loop, pre *block, v *value) {
 			if counter.op != opPhi || counter.block != l.head || !l.invariantValue(inv) {
 				continue
 			}
-			s := f.newValue(opAdd, v.typ, v.class, inv, y)
+			s := f.newValue(opAdd, tS32, r32, inv, y)
 			s.loc, s.uses = v.loc, 1
 			pre.append(s)
-			v.op, v.flags = opAdd, opTable[opAdd].flags
+			v.op, v.typ, v.flags = opAdd, tS32, opTable[opAdd].flags
 			v.args = []*value{counter, s}
 			return
 		}

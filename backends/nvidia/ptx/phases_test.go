@@ -52,10 +52,13 @@ var phaseCases = map[string]func(b *llir.Builder, x, p llir.Value){
 		b.Ret(nil)
 	},
 	"join inductions": func(b *llir.Builder, x, p llir.Value) {
-		q := b.GEP(llir.I32, p, b.SExt(x, llir.I64))
-		looped(b, x, []llir.Value{p, q}, func(v []llir.Value, _ llir.Value) []llir.Value {
+		step := b.SExt(x, llir.I64)
+		q := b.GEP(llir.I32, p, step)
+		looped(b, x, []llir.Value{p, q, p, q}, func(v []llir.Value, _ llir.Value) []llir.Value {
 			b.Store(b.Load(llir.I32, v[0], 4, false), v[1], 4, false)
-			return []llir.Value{b.PtrAdd(v[0], 128), b.PtrAdd(v[1], 128)}
+			ahead := b.GEP(llir.I8, v[0], step)
+			b.Store(b.Load(llir.I32, v[2], 4, false), v[3], 4, false) // by a constant they stay
+			return []llir.Value{ahead, b.GEP(llir.I8, v[1], step), b.PtrAdd(v[2], 128), b.PtrAdd(v[3], 128)}
 		})
 		b.Ret(nil)
 	},
@@ -93,6 +96,8 @@ var phaseCases = map[string]func(b *llir.Builder, x, p llir.Value){
 		looped(b, x, nil, func(_ []llir.Value, i llir.Value) []llir.Value {
 			b.Store(b.Add(b.Add(x, i), b.M.I32(256)), p, 4, false)
 			b.Store(b.Add(i, b.M.I32(256)), p, 4, false)
+			even := b.Add(b.Shl(x, 4), i)
+			b.Store(b.Binary(llir.OrOp, even, b.M.I32(8), llir.Disjoint), p, 4, false)
 			return nil
 		})
 		b.Ret(nil)

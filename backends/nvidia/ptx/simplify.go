@@ -302,7 +302,23 @@ func (f *fn) simplifySetp(v *value) *value {
 	if !y.isConst() {
 		return nil
 	}
-	// A truth value that was made a number.
+	if v.cmp != cmpEQ && v.cmp != cmpNE {
+		return f.simplifyTruth(v)
+	}
+	if x.op == opXor && x.args[1].isConst() { // x ^ c == y where x == y ^ c
+		y = f.constant(y.class, x.args[1].imm^y.imm)
+		x = x.args[0]
+		v.args = []*value{x, y}
+	}
+	if y.imm == 1 && x.class != pred && zeroAbove(x, 1, 4) { // a bit is one where it is not zero
+		v.args, v.cmp = []*value{x, f.constant(y.class, 0)}, v.cmp.inverse(false)
+	}
+	return f.simplifyTruth(v)
+}
+
+// simplifyTruth finds the comparison of a truth value that was made a number.
+func (f *fn) simplifyTruth(v *value) *value {
+	x, y := v.args[0], v.args[1]
 	if x.op == opSelp && x.args[0].isConst() && x.args[1].isConst() && x.args[0].class != pred {
 		yes, no := compare(v.cmp, v.typ, x.args[0], y), compare(v.cmp, v.typ, x.args[1], y)
 		switch {
