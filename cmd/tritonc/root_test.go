@@ -45,7 +45,7 @@ func TestWithoutVerbs(t *testing.T) {
 		{"--help"},
 		{"-h"},
 		{"-vh"},
-		{"--halp"},
+		{"--hepl"},
 		{"-t"},
 		{"--targt", "x.py"},
 		{"rnu"},
