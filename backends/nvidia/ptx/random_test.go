@@ -361,6 +361,8 @@ func (g *generator) statements(n, depth int) {
 			g.atomicFloat()
 		case k == 21 && g.helper != nil:
 			g.callHelper()
+		case k == 22:
+			g.values = append(g.values, g.nibbles())
 		default:
 			g.values = append(g.values, g.integer())
 		}

@@ -145,6 +145,40 @@ func (g *generator) guarded() llir.Value {
 	return b.Select(b.ICmp(enum.IPredUGE, by, w), b.M.Int(t, -int64(g.r.IntN(2))), shifted)
 }
 
+// nibbles packs two numbers of 4 bits, as kernels that quantize do, and takes one out.
+func (g *generator) nibbles() llir.Value {
+	b := g.b
+	four, low := b.M.Int(llir.I8, 4), b.M.Int(llir.I8, 15)
+	number := func() llir.Value {
+		if g.r.IntN(2) == 0 {
+			return g.as(llir.I8)
+		}
+		return b.Cast(llir.FPToUI, g.number(floatTypes[g.r.IntN(len(floatTypes))]), llir.I8, 0)
+	}
+	x, y := number(), number()
+	q := b.Add(x, b.Mul(y, b.M.Int(llir.I8, 16)))
+	if g.r.IntN(2) == 0 {
+		q = b.Or(b.And(x, low), b.Binary(llir.Shl, y, four, 0))
+	}
+	var v llir.Value
+	switch g.r.IntN(3) {
+	case 0:
+		v = b.And(q, low)
+	case 1:
+		v = b.Binary(llir.LShr, q, four, 0)
+	default: // with its sign
+		v = b.Binary(llir.AShr, b.Binary(llir.Shl, q, four, 0), four, 0)
+	}
+	v = b.Sub(v, g.as(llir.I8))
+	switch g.r.IntN(3) {
+	case 0:
+		return v
+	case 1: // the exponent of a float
+		return b.Binary(llir.Shl, b.ZExt(v, llir.I32), b.M.I32(23), 0)
+	}
+	return b.Cast([]llir.Op{llir.SIToFP, llir.UIToFP}[g.r.IntN(2)], v, floatTypes[g.r.IntN(len(floatTypes))], 0)
+}
+
 // mathematics is a function that has one result on all devices.
 func (g *generator) mathematics() llir.Value {
 	b := g.b
