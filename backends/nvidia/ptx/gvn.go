@@ -38,6 +38,59 @@ func keyOf(v *value) gvnKey {
 	return k
 }
 
+// hash mixes what most keys differ in.
+func (k *gvnKey) hash() uint64 {
+	const prime = 0x9e3779b97f4a7c15
+	h := uint64(k.op)<<32 ^ uint64(k.class)<<24 ^ uint64(k.typ)<<16 ^ uint64(k.from)<<8 ^ uint64(k.cmp)
+	for _, x := range [...]uint64{uint64(uint32(k.a)) | uint64(k.b)<<32, uint64(uint32(k.c)) | uint64(k.d)<<32, uint64(k.imm), uint64(len(k.text))} {
+		h = (h ^ x) * prime
+		h ^= h >> 29
+	}
+	return h
+}
+
+// gvnTable has the values that dominate a place, by their keys. It is what a map would be
+// whose keys are large, and are taken away in the opposite order.
+type gvnTable struct {
+	last    map[uint64]int32 // by hash: the entry that was added last, from 1
+	entries []gvnEntry
+}
+
+type gvnEntry struct {
+	key    gvnKey
+	hash   uint64
+	value  *value
+	before int32 // of the same hash
+}
+
+// find is the value with a key, whose hash is h, or nil.
+func (t *gvnTable) find(k *gvnKey, h uint64) *value {
+	for i := t.last[h]; i > 0; i = t.entries[i-1].before {
+		if e := &t.entries[i-1]; e.key == *k {
+			return e.value
+		}
+	}
+	return nil
+}
+
+func (t *gvnTable) add(k *gvnKey, h uint64, v *value) {
+	t.entries = append(t.entries, gvnEntry{*k, h, v, t.last[h]})
+	t.last[h] = int32(len(t.entries))
+}
+
+// cut takes away all but the first n entries.
+func (t *gvnTable) cut(n int) {
+	for i := len(t.entries) - 1; i >= n; i-- {
+		if e := &t.entries[i]; e.before > 0 {
+			t.last[e.hash] = e.before
+		} else {
+			delete(t.last, e.hash)
+		}
+	}
+	clear(t.entries[n:])
+	t.entries = t.entries[:n]
+}
+
 // shareValues has what was computed in a dominating block used again.
 func shareValues(f *fn) {
 	f.analyze()
@@ -46,7 +99,11 @@ func shareValues(f *fn) {
 		children[b.idom.id] = append(children[b.idom.id], b)
 	}
 	by := make(map[*value]*value)
-	table := make(map[gvnKey]*value, 256)
+	total := 0
+	for _, b := range f.blocks {
+		total += len(b.insts)
+	}
+	table := gvnTable{last: make(map[uint64]int32, total), entries: make([]gvnEntry, 0, total/2)}
 	resolve := func(a **value) {
 		for {
 			to, ok := by[*a]
@@ -58,7 +115,7 @@ func shareValues(f *fn) {
 	}
 	var walk func(*block)
 	walk = func(b *block) {
-		var added []gvnKey
+		before := len(table.entries)
 		kept := b.insts[:0]
 		for _, v := range b.insts {
 			f.mod.meter.Visit()
@@ -74,7 +131,8 @@ func shareValues(f *fn) {
 				continue
 			}
 			k := keyOf(v)
-			if x, ok := table[k]; ok {
+			h := k.hash()
+			if x := table.find(&k, h); x != nil {
 				x.flags |= v.flags & contract
 				if v.flags&disjoint == 0 {
 					x.flags &^= disjoint
@@ -82,17 +140,14 @@ func shareValues(f *fn) {
 				by[v] = x
 				continue
 			}
-			table[k] = v
-			added = append(added, k)
+			table.add(&k, h, v)
 			kept = append(kept, v)
 		}
 		b.insts = kept
 		for _, c := range children[b.id] {
 			walk(c)
 		}
-		for _, k := range added {
-			delete(table, k)
-		}
+		table.cut(before)
 	}
 	walk(f.blocks[0])
 	f.replaceAll(by)
