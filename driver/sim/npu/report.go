@@ -132,7 +132,11 @@ func (r *Report) writeLines(w io.Writer) error {
 		for _, p := range pipes {
 			fmt.Fprintf(t, "%.0f\t", l.Cycles[p])
 		}
-		fmt.Fprintf(t, "%d\t%d\t  %s:%d\n", l.In, l.Out, l.File, l.Line)
+		at := fmt.Sprintf("%s:%d", l.File, l.Line)
+		if l.Line == 0 {
+			at = "(no line)" // of starts of programs and constants
+		}
+		fmt.Fprintf(t, "%d\t%d\t  %s\n", l.In, l.Out, at)
 	}
 	return t.Flush()
 }
