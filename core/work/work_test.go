@@ -130,7 +130,8 @@ func TestCollectsSeldom(t *testing.T) {
 // TestCollectsSeldomAlways: a process that compiles has the target of its compiles from the start,
 // until more is in use; while compiles run it has it even then.
 func TestCollectsSeldomAlways(t *testing.T) {
-	defer debug.SetGCPercent(debug.SetGCPercent(standardPercent)) // a GOGC of the tests' would stay
+	// A GOGC of the tests' would stay.
+	defer debug.SetGCPercent(debug.SetGCPercent(standardPercent))
 	now := func() int { // the target in force
 		percent := debug.SetGCPercent(standardPercent)
 		debug.SetGCPercent(percent)
