@@ -33,11 +33,8 @@ type distance struct {
 
 func (f *fn) joinCountersOf(l *loop, by map[*value]*value) {
 	h := l.head
-	back := 0
-	if l.in(h.preds[1]) {
-		back = 1
-	}
-	if !l.in(h.preds[back]) || l.in(h.preds[1-back]) {
+	back, ok := l.back()
+	if !ok {
 		return
 	}
 	known := make(map[*value]distance)

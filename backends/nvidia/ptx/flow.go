@@ -215,6 +215,15 @@ func (l *loop) collect(p *block) {
 	}
 }
 
+// back is which of the head's two predecessors is in the loop; false where not one is.
+func (l *loop) back() (int, bool) {
+	first, second := l.in(l.head.preds[0]), l.in(l.head.preds[1])
+	if second {
+		return 1, !first
+	}
+	return 0, first
+}
+
 // preheader is the only block outside of a loop that leads into it, and has no other
 // successor; nil if there is none.
 func (l *loop) preheader() *block {

@@ -30,11 +30,8 @@ type induction struct {
 
 func (f *fn) joinLoop(l *loop) {
 	h := l.head
-	back := 0
-	if l.in(h.preds[1]) {
-		back = 1
-	}
-	if !l.in(h.preds[back]) || l.in(h.preds[1-back]) {
+	back, ok := l.back()
+	if !ok {
 		return
 	}
 	var steps []*value
