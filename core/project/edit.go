@@ -29,7 +29,7 @@ func (f *File) WithPin(target string, ref manifest.Ref) ([]byte, error) {
 	for i := range f.entries {
 		e := &f.entries[i]
 		switch {
-		case len(e.path) < 2 || e.path[1].name != target:
+		case len(e.path) < 2 || e.path[0].name != backends || e.path[1].name != target:
 		case e.pin == span{}:
 			return nil, byHand(e.path[1].pos)
 		default:
@@ -37,6 +37,7 @@ func (f *File) WithPin(target string, ref manifest.Ref) ([]byte, error) {
 		}
 	}
 	last := f.lastOfTable()
+	pins := slices.IndexFunc(f.entries, func(e entry) bool { return e.path[0].name == backends })
 	switch {
 	case last != nil:
 		before := text[:last.end]
@@ -44,8 +45,8 @@ func (f *File) WithPin(target string, ref manifest.Ref) ([]byte, error) {
 			before += "\n"
 		}
 		text = before + line + text[last.end:]
-	case len(f.entries) > 0:
-		return nil, byHand(f.entries[0].path[0].pos)
+	case pins >= 0:
+		return nil, byHand(f.entries[pins].path[0].pos)
 	default:
 		if text != "" && !strings.HasSuffix(text, "\n") {
 			text += "\n"
@@ -64,7 +65,7 @@ func (f *File) lastOfTable() *entry {
 	for i := range f.entries {
 		e := &f.entries[i]
 		switch {
-		case e.line && len(e.path) == 1:
+		case e.line && len(e.path) == 1 && e.path[0].name == backends:
 			last = e
 		case e.line && last != nil:
 			return last

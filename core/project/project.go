@@ -23,6 +23,7 @@ const backends = "backends"
 type File struct {
 	Path string
 	Pins []Pin // in the order of the file
+	Farm Farm
 
 	text    []byte
 	entries []entry
@@ -94,6 +95,9 @@ func Parse(at string, text []byte) (*File, error) {
 			errs = append(errs, p.key.errorf("the pin of %s has no name", p.Target).WithHelp(pinHelp))
 		}
 	}
+	if d := f.Farm.check(); d != nil && errs == nil {
+		errs = append(errs, d)
+	}
 	for _, d := range errs {
 		d.WithSource(string(text))
 	}
@@ -109,8 +113,10 @@ const pinHelp = `a pin is "KIND:ARCH" = "NAME@VERSION", or { name = "NAME", vers
 func (f *File) add(e *entry) *diag.Diagnostic {
 	first := e.path[0]
 	switch {
+	case first.name == farm:
+		return f.Farm.add(e)
 	case first.name != backends:
-		return first.errorf("unknown key %q", first.name).WithHelp("%s has the table [%s]", FileName, backends)
+		return first.errorf("unknown key %q", first.name).WithHelp("%s has the tables [%s] and [%s]", FileName, backends, farm)
 	case len(e.path) == 1 && e.header && !e.array:
 		return nil
 	case len(e.path) == 1 || e.array:

@@ -95,6 +95,8 @@ func TestEdit(t *testing.T) {
 		{ref, "[backends]\n'cuda:90'='old@1'#why\n\"a:b\"=\"c\"\n", "[backends]\n'cuda:90'=\"nvidia@1.2\"#why\n\"a:b\"=\"c\"\n"},
 		{ref, "[backends]\n\"cuda:90\" = { name = \"old\" } # why\n", "[backends]\n\"cuda:90\" = \"nvidia@1.2\" # why\n"},
 		{ref, "backends = { \"cuda:90\" = 'old', \"a:b\" = \"c\" }\n", "backends = { \"cuda:90\" = \"nvidia@1.2\", \"a:b\" = \"c\" }\n"},
+		{ref, "[farm]\nreplicas = 3\n", "[farm]\nreplicas = 3\n\n[backends]\n" + line},
+		{ref, "[farm]\nreplicas = 3\n[backends]\n\"a:b\" = \"c\"\n[farm.trusted]\n", "[farm]\nreplicas = 3\n[backends]\n\"a:b\" = \"c\"\n" + line + "[farm.trusted]\n"},
 		{summed, "", "[backends]\n\"cuda:90\" = { name = \"nvidia\", version = \"1.2\", sha256 = \"" + sum + "\" }\n"},
 		{manifest.Ref{Name: "nvidia", SHA256: sum}, "", "[backends]\n\"cuda:90\" = { name = \"nvidia\", sha256 = \"" + sum + "\" }\n"},
 	} {

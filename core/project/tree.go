@@ -19,8 +19,9 @@ type entry struct {
 	header bool // without a value: a line [a.b] or [[a.b]], or { }
 	line   bool // one of the former
 	array  bool // [[a.b]]
-	value  word // of a value; its name is the text of a string
+	value  word // of a value; its name is the text of a string, or a number as it is written
 	text   bool // the value is a string
+	number bool // the value is a whole number
 	pin    span // of the value, or the inline table, whose key is the second word of path
 	end    int  // the offset after the line that it ends in
 }
@@ -96,7 +97,7 @@ func (r *reader) keyValue(above []word, n *unstable.Node, pin span, end int) {
 		e.pin = span{int(value.Raw.Offset), int(n.Raw.Offset + n.Raw.Length)}
 	}
 	if value.Kind != unstable.InlineTable {
-		e.value, e.text = r.word(value), value.Kind == unstable.String
+		e.value, e.text, e.number = r.word(value), value.Kind == unstable.String, value.Kind == unstable.Integer
 		r.entries = append(r.entries, e)
 		return
 	}
