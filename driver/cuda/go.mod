@@ -6,7 +6,7 @@ go 1.26.0
 
 require (
 	github.com/tritonc/tritonc v0.0.0
-	golang.org/x/sys v0.49.0
+	golang.org/x/sys v0.50.0
 	gorgonia.org/cu v0.9.6
 )
 
@@ -22,7 +22,7 @@ require (
 	github.com/oklog/run v1.1.0 // indirect
 	github.com/pkg/errors v0.9.1 // indirect
 	golang.org/x/net v0.60.0 // indirect
-	golang.org/x/text v0.42.0 // indirect
+	golang.org/x/text v0.43.0 // indirect
 	google.golang.org/genproto/googleapis/rpc v0.0.0-20260817212433-ac3dfec99bb1 // indirect
 	google.golang.org/grpc v1.85.0 // indirect
 	google.golang.org/protobuf v1.36.12 // indirect
