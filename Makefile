@@ -113,7 +113,7 @@ check: ## formatting, vet on three systems, staticcheck, golangci-lint, deadcode
 	@$(MAKE) --no-print-directory race
 
 # Packages whose code several goroutines run at once.
-CONCURRENT = ./cmd/tritonc/serve ./core ./core/backend ./core/cache/... ./core/filememo/... ./core/frontend ./core/plugin/... ./core/trust/... ./plugin-sdk ./driver/kernel ./driver/launch ./driver/remote ./driver/sim/simt/... ./driver/simulated
+CONCURRENT = ./cmd/tritonc/serve ./core ./core/backend ./core/cache/... ./core/filememo/... ./core/frontend ./core/plugin/... ./core/trust/... ./plugin-sdk ./driver/kernel ./driver/launch ./driver/remote ./driver/sim/simt/... ./driver/simulated ./farm/...
 
 .PHONY: race
 race: ## tests of what runs concurrently, with Go's race detector

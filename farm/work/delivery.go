@@ -1,0 +1,192 @@
+package work
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// delivery is one try of a task.
+type delivery struct {
+	*Worker
+	msg        jetstream.Msg
+	class, key string
+	tries      int  // this one included
+	again      bool // the task was done, and is to be done once more by another worker
+}
+
+// Bounds of how long a worker leaves a task to another.
+const (
+	leaveWait = 100 * time.Millisecond
+	maxLeft   = 30
+)
+
+// leave gives a task back that another worker is to do, if there is one.
+func (d *delivery) leave() bool {
+	if !d.again || d.msg.Headers().Get(headerNot) != d.ID || d.tries > maxLeft {
+		return false
+	}
+	// At random, or two workers could be handed each other's task again and again.
+	_ = d.msg.NakWithDelay(leaveWait/4 + rand.N(leaveWait))
+	return true
+}
+
+// isDone acknowledges a task that has a result: its acknowledgement was lost, or it was
+// queued while another worker was about to end it.
+func (d *delivery) isDone(ctx context.Context) bool {
+	_, _, err := d.q.find(ctx, d.class, d.key)
+	if err != nil {
+		return false // if the server is gone, the task will be done twice
+	}
+	_ = d.msg.Ack()
+	return true
+}
+
+// do has the handler do the task.
+func (d *delivery) do(ctx context.Context) (_ *Result, err error) {
+	if d.TaskTimeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, d.TaskTimeout, fmt.Errorf("it took longer than %s", d.TaskTimeout))
+		defer cancel()
+	}
+	if d.tries > 1 { // should the worker die of it, it is known who did
+		d.note(ctx, "began and did not end")
+	}
+	defer func() {
+		if v := recover(); v != nil {
+			d.Log("a task failed: %v\n%s", v, debug.Stack())
+			err = fmt.Errorf("%v", v)
+		}
+	}()
+	d.count.begin()
+	start := time.Now()
+	body, err := d.Handler.Do(ctx, &Task{Class: d.class, Body: d.msg.Data()})
+	if cause := context.Cause(ctx); err != nil && cause != nil {
+		err = cause
+	}
+	d.count.end(err == nil, time.Since(start))
+	if d.Observe != nil {
+		outcome := "done"
+		if err != nil {
+			outcome = "failed"
+		}
+		d.Observe(outcome, time.Since(start))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &Result{Kind: Done, Body: body, Worker: d.ID, digest: digestOf(body)}, nil
+}
+
+// answer stores what came of the task and acknowledges it, or gives it back.
+func (d *delivery) answer(ctx context.Context, r *Result, err error) {
+	if err == nil {
+		err = d.keepResult(ctx, r)
+	}
+	switch {
+	case err == nil:
+		_ = d.msg.Ack()
+	case ctx.Err() != nil: // the worker ends
+		_ = d.msg.Nak()
+	default:
+		d.Log("a task is given back: %v", err)
+		d.note(ctx, err.Error())
+		_ = d.msg.NakWithDelay(retryWait)
+	}
+}
+
+// keepResult stores a result. It tries again while the server fails, as long as the
+// server would wait for a worker that is silent.
+func (d *delivery) keepResult(ctx context.Context, r *Result) error {
+	end := time.Now().Add(d.q.cfg.AckWait)
+	after := uint64(0)
+	for {
+		err := d.q.store(ctx, d.class, d.key, r, d.Signer, after)
+		switch {
+		case err == nil:
+			return nil
+		case errors.Is(err, errStored):
+			other, _, err := d.q.find(ctx, d.class, d.key)
+			switch {
+			case errors.Is(err, errNoResult): // it went meanwhile
+				after = 0
+				continue
+			case err != nil:
+			case other.digest == r.digest, other.Kind != Done:
+				return nil
+			default:
+				d.Log("two workers disagree: %s", disagreement(other, r))
+				text := []byte(disagreement(other, r))
+				r = &Result{Kind: Disputed, Body: text, Worker: d.ID, digest: digestOf(text)}
+				after = other.seq
+				continue
+			}
+		}
+		if time.Now().After(end) || ctx.Err() != nil {
+			return err
+		}
+		pause(ctx, retryWait)
+	}
+}
+
+// disagreement says whose results differ.
+func disagreement(a, b *Result) string {
+	return fmt.Sprintf("%s made %.12s and %s made %.12s", a.Worker, a.digest, b.Worker, b.digest)
+}
+
+// giveUp ends a task that was tried too often.
+func (d *delivery) giveUp(ctx context.Context) {
+	var text strings.Builder
+	fmt.Fprintf(&text, "it was tried %d times, and each time the worker failed, or was lost", d.q.cfg.Tries)
+	for _, a := range d.attempts(ctx) {
+		fmt.Fprintf(&text, "\n%s: %s", a.Worker, a.Reason)
+	}
+	d.Log("a task is given up: %s", text.String())
+	r := &Result{Kind: GivenUp, Body: []byte(text.String()), Worker: d.ID, digest: digestOf([]byte(text.String()))}
+	if err := d.keepResult(ctx, r); err != nil {
+		_ = d.msg.NakWithDelay(retryWait)
+		return
+	}
+	d.count.giveUp()
+	_ = d.q.tries.Purge(ctx, d.key)
+	_ = d.msg.Ack()
+}
+
+// attempt is one failed try.
+type attempt struct {
+	Worker string `json:"worker"`
+	Try    int    `json:"try"`
+	Reason string `json:"reason"`
+}
+
+// attempts are the failed tries, as far as somebody could note them.
+func (d *delivery) attempts(ctx context.Context) (list []attempt) {
+	entry, err := d.q.tries.Get(ctx, d.key)
+	if err == nil {
+		_ = json.Unmarshal(entry.Value(), &list)
+	}
+	return list
+}
+
+// note remembers how this try went; it may replace what was noted of it before. One
+// worker at a time has the task, so that nobody else writes.
+func (d *delivery) note(ctx context.Context, reason string) {
+	list := d.attempts(ctx)
+	if n := len(list); n > 0 && list[n-1].Try == d.tries {
+		list = list[:n-1]
+	}
+	text, err := json.Marshal(append(list, attempt{d.ID, d.tries, reason}))
+	if err == nil {
+		_, err = d.q.tries.Put(ctx, d.key, text)
+	}
+	if err != nil && ctx.Err() == nil {
+		d.Log("a failed try cannot be noted: %v", err)
+	}
+}

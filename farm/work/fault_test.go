@@ -1,0 +1,162 @@
+package work
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/tritonc/tritonc/farm/bus"
+	"github.com/tritonc/tritonc/internal/natstest"
+	"github.com/tritonc/tritonc/internal/testseed"
+)
+
+// mortal is a worker that can be killed.
+type mortal struct {
+	bus  *bus.Bus
+	stop context.CancelFunc // kills it
+	done chan struct{}
+}
+
+// kill ends the worker as the end of its process would: the server hears no more of it,
+// and what it had under way is lost.
+func (m *mortal) kill() {
+	m.bus.Close()
+	m.stop()
+	<-m.done
+}
+
+func startMortal(t *testing.T, id string, h Handler, cfg Config, urls []string) *mortal {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	m := &mortal{stop: cancel, done: make(chan struct{})}
+	for { // servers come and go
+		b, err := bus.Connect(ctx, bus.Options{URLs: urls, Name: id, Stay: true, Replicas: 3, Timeout: 10 * time.Second})
+		if err == nil {
+			m.bus = b
+			break
+		}
+		pause(t.Context(), retryWait)
+	}
+	go func() {
+		defer close(m.done)
+		for ctx.Err() == nil {
+			q, err := Open(ctx, m.bus, cfg)
+			if err == nil {
+				w := &Worker{ID: id, Host: "test", Jobs: 2, Handler: h, Log: func(string, ...any) {}}
+				err = w.Run(ctx, ctx, q)
+			}
+			if err != nil {
+				pause(ctx, retryWait)
+			}
+		}
+	}()
+	return m
+}
+
+// TestFaults: of three servers one is killed and comes back, workers are killed and others
+// come, connections are cut; no result is lost, none comes twice, and no byte is wrong.
+func TestFaults(t *testing.T) {
+	seed := testseed.Seed()
+	t.Logf("%s=%d", testseed.Env, seed)
+	rnd := rand.New(rand.NewPCG(seed, 1))
+	servers := natstest.Cluster(t, 3)
+	urls := natstest.URLs(servers)
+	cfg := Config{AckWait: 700 * time.Millisecond, Beat: 200 * time.Millisecond, MaxBytes: 64 << 20, Tries: 50}
+	h := &stub{class: anyClass, do: func(ctx context.Context, body []byte) ([]byte, error) {
+		pause(ctx, time.Duration(2+len(answer(body))%16)*time.Millisecond)
+		return answer(body), ctx.Err()
+	}}
+	b, err := bus.Connect(t.Context(), bus.Options{URLs: urls, Name: t.Name(), Stay: true, Replicas: 3, Timeout: 20 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(b.Close)
+	var q *Queue
+	for end := time.Now().Add(30 * time.Second); ; pause(t.Context(), retryWait) { // a new cluster may lack peers for a while
+		if q, err = Open(t.Context(), b, cfg); err == nil {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatal(err)
+		}
+	}
+	client := client(t, q, ClientConfig{Grace: time.Minute, Patience: time.Minute, Recheck: time.Second, Window: 64, Sample: 16, Log: func(string, ...any) {}})
+
+	const tasks, workers = 1200, 4
+	var killed, cut, restarted int
+	var got [tasks]atomic.Int32
+	var finished atomic.Int64
+	ended := make(chan struct{})
+	var all sync.WaitGroup
+	for i := range tasks {
+		all.Go(func() {
+			task := task("%d of seed %d", i, seed)
+			r, err := client.Do(t.Context(), task)
+			finished.Add(1)
+			switch {
+			case err != nil:
+				t.Errorf("task %d: %v", i, err)
+			case r.Kind != Done || !bytes.Equal(r.Body, answer(task.Body)):
+				t.Errorf("task %d: a wrong result, %s: %.80s", i, r.Kind, r.Body)
+			default:
+				got[i].Add(1)
+			}
+		})
+	}
+	go func() { all.Wait(); close(ended) }()
+
+	living := make([]*mortal, workers)
+	for i := range living {
+		living[i] = startMortal(t, fmt.Sprintf("w%d", i), h, cfg, urls)
+	}
+	defer func() {
+		for _, m := range living {
+			m.kill()
+		}
+	}()
+	down := -1 // the server that is down
+	for step := 0; ; step++ {
+		select {
+		case <-ended:
+		case <-time.After(time.Duration(50+rnd.IntN(150)) * time.Millisecond):
+		}
+		if finished.Load() == tasks {
+			break
+		}
+		switch step % 4 {
+		case 0, 2:
+			i := rnd.IntN(workers)
+			living[i].kill()
+			living[i] = startMortal(t, fmt.Sprintf("w%d", workers+step), h, cfg, urls)
+			killed++
+		case 1:
+			_ = living[rnd.IntN(workers)].bus.Conn().ForceReconnect() // an error: it is doing so
+			_ = b.Conn().ForceReconnect()
+			cut++
+		case 3:
+			if down >= 0 {
+				servers[down].Restart()
+				down = -1
+				restarted++
+			} else {
+				down = rnd.IntN(len(servers))
+				servers[down].Stop()
+			}
+		}
+	}
+	for i := range got {
+		if n := got[i].Load(); n != 1 {
+			t.Errorf("task %d has %d results", i, n)
+		}
+	}
+	t.Logf("%d tasks, %d tries; %d workers killed, %d connections cut, %d servers restarted; %d checked",
+		tasks, h.total(), killed, cut, restarted, client.Counts().Checked)
+	if killed < 3 || cut < 2 || restarted < 1 {
+		t.Error("too little went wrong for the test to show anything")
+	}
+}

@@ -1,0 +1,158 @@
+package work
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+)
+
+// A Class is all that workers must have in common to make the same bytes of a task.
+type Class struct {
+	Target   string   `json:"target"`   // such as cuda:90
+	Compiler string   `json:"compiler"` // hash of the program
+	Backends []string `json:"backends"` // that may answer for the target, by their content
+	Tools    []string `json:"tools"`    // programs that they run, by their content
+}
+
+// ID names the class in subjects.
+func (c *Class) ID() string {
+	text, err := json.Marshal(c)
+	if err != nil {
+		panic(fmt.Sprintf("BUG: farm/work: a class has no JSON: %v", err))
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:12])
+}
+
+// Same tells how other differs from c; empty if it does not.
+func (c *Class) Same(other *Class) (difference string) {
+	switch {
+	case c.Target != other.Target:
+		return "another target, " + other.Target
+	case c.Compiler != other.Compiler:
+		return "another build of tritonc"
+	case strings.Join(c.Backends, "\n") != strings.Join(other.Backends, "\n"):
+		return "another backend"
+	case strings.Join(c.Tools, "\n") != strings.Join(other.Tools, "\n"):
+		return "other tools: " + strings.Join(other.Tools, ", ")
+	}
+	return ""
+}
+
+// Task is something to do.
+type Task struct {
+	Class string // ID of the class
+	Body  []byte
+}
+
+// Key is the same for tasks that are the same.
+func (t *Task) Key() string {
+	h := sha256.New()
+	h.Write([]byte(t.Class))
+	h.Write([]byte{'\n'})
+	h.Write(t.Body)
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// Kind says what a result is.
+type Kind string
+
+const (
+	// Done is a result that the handler made. The queue does not know what is in it.
+	Done Kind = "done"
+	// GivenUp is that of a task which was tried too often. The body says why, as text.
+	GivenUp Kind = "given-up"
+	// Disputed replaces results that differ. The body says whose they are, as text.
+	Disputed Kind = "disputed"
+)
+
+// Result is what came of a task.
+type Result struct {
+	Kind   Kind
+	Body   []byte
+	Worker string // who made it
+
+	digest string
+	seq    uint64 // in the stream
+	at     time.Time
+}
+
+// Digest identifies the body.
+func (r *Result) Digest() string { return r.digest }
+
+// Headers of messages.
+const (
+	headerKind      = "Tritonc-Kind"
+	headerWorker    = "Tritonc-Worker"
+	headerDigest    = "Tritonc-Digest"
+	headerSignature = "Tritonc-Signature"
+	headerObject    = "Tritonc-Object" // the body is an object, whose name is the digest
+	headerNot       = "Tritonc-Not"    // of a task that another worker than this is to do
+)
+
+func digestOf(body []byte) string {
+	sum := sha256.Sum256(body)
+	return hex.EncodeToString(sum[:])
+}
+
+// A Signer signs the statements of a worker.
+type Signer interface {
+	Sign(statement []byte) (signature string)
+}
+
+// A Verifier checks who signed a statement. The error says why it is not trusted.
+type Verifier interface {
+	Verify(statement []byte, signature string) error
+}
+
+// statement is what the signature of a result says.
+func statement(class, key string, r *Result) []byte {
+	return []byte(strings.Join([]string{"tritonc farm result 1", class, key, string(r.Kind), r.digest, r.Worker}, "\n"))
+}
+
+// header makes the header of a result.
+func (r *Result) header(class, key string, s Signer) nats.Header {
+	h := nats.Header{}
+	h.Set(headerKind, string(r.Kind))
+	h.Set(headerWorker, r.Worker)
+	h.Set(headerDigest, r.digest)
+	if s != nil {
+		h.Set(headerSignature, s.Sign(statement(class, key, r)))
+	}
+	return h
+}
+
+// resultOf reads the header of a result, whose body is not checked yet.
+func resultOf(h nats.Header) *Result {
+	return &Result{Kind: Kind(h.Get(headerKind)), Worker: h.Get(headerWorker), digest: h.Get(headerDigest)}
+}
+
+// UntrustedError is that of a result which is not what its signature says, or that
+// nobody who is trusted has signed.
+type UntrustedError struct {
+	Worker string
+	Reason string
+}
+
+func (e *UntrustedError) Error() string {
+	return fmt.Sprintf("a result of the worker %s is refused: %s", e.Worker, e.Reason)
+}
+
+// check checks a result that was read under a class and key.
+func (r *Result) check(class, key, signature string, v Verifier) error {
+	if got := digestOf(r.Body); got != r.digest {
+		return &UntrustedError{r.Worker, "its bytes are not those that were sent"}
+	}
+	if v == nil {
+		return nil
+	}
+	if err := v.Verify(statement(class, key, r), signature); err != nil {
+		return &UntrustedError{r.Worker, err.Error()}
+	}
+	return nil
+}

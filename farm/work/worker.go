@@ -1,0 +1,241 @@
+package work
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+)
+
+// Handler does tasks.
+type Handler interface {
+	// Serves reports whether results of the class are made here byte for byte; if not,
+	// reason says what differs. It may take as long as a task, and is asked once.
+	Serves(ctx context.Context, c *Class) (ok bool, reason string)
+	// Do makes the body of a result. What is wrong with the task itself is a result; an
+	// error is the machine's, and has the task tried by another worker. Do returns soon
+	// after ctx has ended.
+	Do(ctx context.Context, t *Task) (body []byte, err error)
+}
+
+// Worker does tasks of a Queue.
+type Worker struct {
+	// ID names the worker, in letters of a subject.
+	ID string
+	// Host and PID say where it is, for people.
+	Host string
+	PID  int
+	// Build is the program that it is.
+	Build string
+	// Jobs is how many tasks it does at a time.
+	Jobs int
+	// TaskTimeout is how long a task may run; 0: for ever.
+	TaskTimeout time.Duration
+	// Handler does the tasks.
+	Handler Handler
+	// Signer signs results; nil does not.
+	Signer Signer
+	// Log receives what is of interest to who runs the worker.
+	Log func(format string, args ...any)
+	// Observe, if there is one, is told of each task that was done, and how long it took.
+	Observe func(outcome string, took time.Duration)
+
+	q     *Queue
+	slots chan struct{}
+	count counters
+	room  *sync.Cond // is signaled when held changes
+	mu    sync.Mutex // guards what follows
+	held  int        // tasks that were fetched and are not answered
+	seen  map[string]bool
+	own   []string // classes that it serves, sorted
+	tasks sync.WaitGroup
+	told  chan struct{} // has a value when the worker's state is to be told at once
+}
+
+// Run works until ctx ends, then finishes the tasks that are under way, or gives them up
+// when now ends.
+func (w *Worker) Run(ctx, now context.Context, q *Queue) error {
+	w.q, w.slots, w.seen = q, make(chan struct{}, w.Jobs), map[string]bool{}
+	w.room, w.told = sync.NewCond(&w.mu), make(chan struct{}, 1)
+	w.count.started = time.Now()
+	watch, err := q.classes.WatchAll(ctx)
+	if err != nil {
+		return q.bus.Explain(err, "following classes")
+	}
+	defer func() { _ = watch.Stop() }()
+	var others sync.WaitGroup
+	defer others.Wait()
+	beating, stop := context.WithCancel(now)
+	defer stop()
+	others.Go(func() { w.beat(beating) })
+	wake := context.AfterFunc(ctx, func() { w.mu.Lock(); w.room.Broadcast(); w.mu.Unlock() })
+	defer wake()
+	var pulls sync.WaitGroup
+	defer w.tasks.Wait()
+	defer pulls.Wait()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case entry := <-watch.Updates():
+			if entry == nil || entry.Operation() != jetstream.KeyValuePut {
+				continue // nil marks the end of what there was
+			}
+			c := &Class{}
+			if err := json.Unmarshal(entry.Value(), c); err != nil || c.ID() != entry.Key() {
+				w.Log("the class %s is not understood", entry.Key())
+				continue
+			}
+			if w.seen[entry.Key()] {
+				continue
+			}
+			w.seen[entry.Key()] = true
+			pulls.Go(func() { w.serve(ctx, now, c) })
+		}
+	}
+}
+
+// serve takes part in a class, if the worker makes the same of its tasks.
+func (w *Worker) serve(ctx, now context.Context, c *Class) {
+	id := c.ID()
+	ok, reason := w.Handler.Serves(ctx, c)
+	if !ok {
+		w.Log("%s: tasks of another kind are left to others: %s", c.Target, reason)
+		return
+	}
+	w.mu.Lock()
+	w.own = append(w.own, id)
+	slices.Sort(w.own)
+	w.mu.Unlock()
+	w.tell()
+	w.Log("%s: tasks are taken", c.Target)
+	w.pull(ctx, now, id)
+}
+
+// retryWait is how long a worker waits after the server has failed it.
+const retryWait = 200 * time.Millisecond
+
+// fetchWait is how long one request for a task waits at the server.
+const fetchWait = 5 * time.Second
+
+// pull fetches tasks of a class while there is room for them.
+func (w *Worker) pull(ctx, now context.Context, class string) {
+	var consumer jetstream.Consumer
+	for {
+		if !w.awaitRoom(ctx) {
+			return
+		}
+		var err error
+		if consumer == nil {
+			consumer, err = w.q.consumer(ctx, class)
+		}
+		wait, cancel := context.WithTimeout(ctx, fetchWait)
+		var batch jetstream.MessageBatch
+		if err == nil {
+			batch, err = consumer.Fetch(1, jetstream.FetchContext(wait))
+		}
+		if err == nil {
+			for msg := range batch.Messages() {
+				w.hold(1)
+				w.tasks.Go(func() {
+					defer w.hold(-1)
+					w.handle(ctx, now, msg)
+				})
+			}
+			err = batch.Error()
+		}
+		cancel()
+		if err == nil || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+			continue
+		}
+		if errors.Is(err, jetstream.ErrConsumerDeleted) || errors.Is(err, jetstream.ErrConsumerNotFound) || errors.Is(err, nats.ErrNoResponders) {
+			consumer = nil
+		}
+		pause(ctx, retryWait)
+	}
+}
+
+// pause waits, or until ctx ends.
+func pause(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+	case <-t.C:
+	}
+}
+
+// awaitRoom waits until one more task may be fetched: as many as there are jobs, and one
+// that begins when the first of them ends. It reports false once ctx has ended.
+func (w *Worker) awaitRoom(ctx context.Context) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for w.held > w.Jobs && ctx.Err() == nil {
+		w.room.Wait()
+	}
+	return ctx.Err() == nil
+}
+
+func (w *Worker) hold(n int) {
+	w.mu.Lock()
+	w.held += n
+	w.mu.Unlock()
+	w.room.Broadcast()
+}
+
+// handle does one task that was fetched.
+func (w *Worker) handle(ctx, now context.Context, msg jetstream.Msg) {
+	stop := w.keep(now, msg)
+	defer stop()
+	class, key := names(msg.Subject())
+	meta, err := msg.Metadata()
+	if err != nil || key == "" {
+		w.Log("a task is not understood and dropped: %s", msg.Subject())
+		_ = msg.Term()
+		return
+	}
+	d := &delivery{Worker: w, msg: msg, class: class, key: key, tries: int(meta.NumDelivered)}
+	d.again = msg.Headers().Get(headerNot) != ""
+	if d.leave() || d.isDone(now) {
+		return
+	}
+	if d.tries > w.q.cfg.Tries && !d.again || d.tries > maxLeft+w.q.cfg.Tries {
+		d.giveUp(now)
+		return
+	}
+	select {
+	case w.slots <- struct{}{}:
+	case <-ctx.Done():
+	}
+	if ctx.Err() != nil { // it has not begun
+		_ = msg.Nak()
+		return
+	}
+	result, err := d.do(now)
+	<-w.slots
+	d.answer(now, result, err)
+}
+
+// keep tells the server again and again that the task is held; calling what it returns
+// ends that.
+func (w *Worker) keep(ctx context.Context, msg jetstream.Msg) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	go func() {
+		tick := time.NewTicker(w.q.cfg.AckWait / 3)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+				_ = msg.InProgress() // without a server the task goes back
+			}
+		}
+	}()
+	return cancel
+}
