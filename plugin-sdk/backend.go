@@ -63,6 +63,35 @@ type PassRunner interface {
 	RunPasses(ctx context.Context, req RunPassesRequest) (RunPassesResponse, error)
 }
 
+// ToolLister is an optional power of a Backend: to list what its compiles may take from
+// the machine, so that machines with the same programs share what they compile. Without
+// it nothing is shared that the backend compiles.
+type ToolLister interface {
+	ListTools(ctx context.Context, req ListToolsRequest) (ListToolsResponse, error)
+}
+
+// ListToolsRequest asks what compiles for a target may take from the machine.
+type ListToolsRequest struct {
+	Target   Target
+	Settings map[string]string
+}
+
+// ListToolsResponse lists, beside the backend's own program, all that decides on what a
+// compile makes: of two machines with the same answer, paths apart, each may take what
+// the other compiled. What else a compile reads of the machine is in its LookedAt.
+type ListToolsResponse struct {
+	// Tools are the programs that may run, and what they load, by the bytes of their
+	// files; one that is not there has a name alone.
+	Tools []ToolInfo `json:"tools"`
+	// LookedAt names the files and folders that the answer depends on, there or not.
+	LookedAt []string `json:"looked_at"`
+	// Settings names those that only say where such files are.
+	Settings []string `json:"settings"`
+	// Unshared says why nothing that is compiled on this machine can be shared; empty: it
+	// can.
+	Unshared string `json:"unshared"`
+}
+
 // SupportsTargetResponse says whether a target is supported.
 type SupportsTargetResponse struct {
 	Supported bool

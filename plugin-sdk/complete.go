@@ -137,6 +137,23 @@ func (c *complete) ParseOptions(ctx context.Context, req ParseOptionsRequest) (P
 	return ParseOptionsResponse{OptionsJSON: values.JSON()}, nil
 }
 
+// errNoToolList is the answer of a backend that does not list its tools.
+var errNoToolList = errors.New("the backend does not list its tools")
+
+// listsTools reports whether the author lists tools.
+func (c *complete) listsTools() bool {
+	_, ok := c.backend.(ToolLister)
+	return ok
+}
+
+// ListTools lists what compiles may take from the machine.
+func (c *complete) ListTools(ctx context.Context, req ListToolsRequest) (ListToolsResponse, error) {
+	if b, ok := c.backend.(ToolLister); ok {
+		return b.ListTools(ctx, req)
+	}
+	return ListToolsResponse{}, errNoToolList
+}
+
 // AddStages lists the stages of a compile.
 func (c *complete) AddStages(ctx context.Context, req AddStagesRequest) (stages []Stage, warnings Diagnostics, err error) {
 	ctx, told := within(ctx, nil)

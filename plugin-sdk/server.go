@@ -130,6 +130,21 @@ func (s *server) AddStages(ctx context.Context, req *pb.AddStagesRequest) (*pb.A
 	return resp, err
 }
 
+func (s *server) ListTools(ctx context.Context, req *pb.ListToolsRequest) (*pb.ListToolsResponse, error) {
+	if !s.backend.listsTools() {
+		return nil, status.Error(codes.Unimplemented, errNoToolList.Error())
+	}
+	resp := &pb.ListToolsResponse{}
+	diags, err := s.guard(ctx, "ListTools", func(ctx context.Context) error {
+		r, err := s.backend.ListTools(ctx, ListToolsRequest{Target: wire.TargetFromWire(req.GetTarget()), Settings: req.GetSettings()})
+		resp.Tools, resp.LookedAt = wire.Each(r.Tools, toolToWire), wire.Each(r.LookedAt, wire.UTF8)
+		resp.Settings, resp.Unshared = r.Settings, r.Unshared
+		return err
+	})
+	resp.Diagnostics = append(resp.Diagnostics, diags...)
+	return resp, err
+}
+
 func (s *server) RunStages(stream grpc.BidiStreamingServer[pb.RunStagesRequest, pb.RunStagesEvent]) error {
 	req, err := receiveRequest(stream)
 	if err != nil {

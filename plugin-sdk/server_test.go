@@ -47,6 +47,13 @@ func (powerful) RunPasses(_ context.Context, req sdk.RunPassesRequest) (sdk.RunP
 	return sdk.RunPassesResponse{Output: strings.ToUpper(req.Input)}, nil
 }
 
+func (powerful) ListTools(_ context.Context, req sdk.ListToolsRequest) (sdk.ListToolsResponse, error) {
+	return sdk.ListToolsResponse{
+		Tools: []sdk.ToolInfo{{Name: "as", Path: req.Settings["as"], SHA256: "ab"}}, LookedAt: []string{"/a", "/b"},
+		Settings: []string{"as"}, Unshared: "it is " + req.Target.Arch,
+	}, nil
+}
+
 func (powerful) LoadDialects(context.Context) ([]sdk.Dialect, error) {
 	return []sdk.Dialect{{Name: "p", Declaration: "{}"}, {Name: "q", Declaration: "[]"}}, nil
 }
@@ -122,12 +129,21 @@ func TestOptionalPowers(t *testing.T) {
 	if _, err := c.RunPasses(ctx, sdk.RunPassesRequest{}); status.Code(err) != codes.Unimplemented {
 		t.Errorf("RunPasses: %v", err)
 	}
+	if _, err := c.ListTools(ctx, sdk.ListToolsRequest{}); status.Code(err) != codes.Unimplemented {
+		t.Errorf("ListTools: %v", err)
+	}
 	o, err := c.ParseOptions(ctx, sdk.ParseOptionsRequest{})
 	if err != nil || len(o.Diagnostics) != 1 || o.Diagnostics[0].Severity != sdk.Warning {
 		t.Errorf("options %+v, %v", o, err)
 	}
 
 	c = sdktest.Start(t, powerful{})
+	ask := sdk.ListToolsRequest{Target: sdk.Target{Backend: "p", Arch: "odd"}, Settings: map[string]string{"as": "/bin/as"}}
+	tools, err := c.ListTools(ctx, ask)
+	want, _ := powerful{}.ListTools(ctx, ask)
+	if d := cmp.Diff(want, tools); err != nil || d != "" {
+		t.Errorf("ListTools: %v\n%s", err, d)
+	}
 	if f, err = c.Describe(ctx); err != nil || !f.Has("run_passes") {
 		t.Errorf("facts %+v, %v", f, err)
 	}

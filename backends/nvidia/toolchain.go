@@ -31,6 +31,8 @@ var ptxasKind = &backend.ToolKind{
 	Setting: sdk.SettingSpec{
 		Name: "ptxas", Env: []string{"TRITON_PTXAS_PATH", "TRITONC_PTXAS"}, Doc: "path of NVIDIA's assembler ptxas",
 	},
+	Alone:   true,
+	Folders: []string{settingCUDA.Name},
 	Places:  ptxasPlaces,
 	Version: func(text string) (string, bool) { return backend.WordAfter(text, ", V") },
 	Refuse: func(major int) string {

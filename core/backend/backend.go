@@ -161,6 +161,7 @@ var (
 	_ sdk.DialectLoader = (*Backend)(nil)
 	_ sdk.ModuleMapper  = (*Backend)(nil)
 	_ sdk.PassRunner    = (*Backend)(nil)
+	_ sdk.ToolLister    = (*Backend)(nil)
 )
 
 // New makes the backend of a definition. It reads nothing yet.

@@ -45,6 +45,12 @@ type ToolKind struct {
 	Refuse func(major int) string
 	// Help is what a user can do who has none.
 	Help string
+	// Alone says that what the tool does depends on its file, on the libraries that the
+	// system's loader finds for it, and on what it is called with, and on nothing else of
+	// the machine. What only such tools made other machines may take.
+	Alone bool
+	// Folders names settings beside Setting that only say where tools and libraries are.
+	Folders []string
 	// Limits are what one may take for a kernel where the settings name no others;
 	// zero are those of LLVM's tools.
 	Limits Limits

@@ -3,6 +3,7 @@ package plugin
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/tritonc/tritonc/core/diag"
+	"github.com/tritonc/tritonc/core/plugin/wire"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
 
@@ -93,6 +95,43 @@ func rewrite(t *testing.T, path string) {
 	}
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestSharedIdentity: machines with the same programs have one text, and others another.
+func TestSharedIdentity(t *testing.T) {
+	shared := func(dirs []string, env map[string]string, target sdk.Target) *wire.Machine {
+		t.Helper()
+		h := newHost(t, Options{Dirs: dirs, LookupEnv: func(key string) (string, bool) { v, ok := env[key]; return v, ok }})
+		m, err := h.SharedIdentity(t.Context(), target)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m
+	}
+	target := sdk.Target{Backend: "test", Arch: "1"}
+	env := func(assembler string) map[string]string {
+		return map[string]string{"HOME": t.TempDir(), "PATH": t.TempDir(), "TEST_FIRST": assembler, "TEST_MEMORY": t.TempDir()}
+	}
+	one := shared([]string{testBackend(t, "works")}, env("/here/as-1"), target)
+	two := shared([]string{testBackend(t, "works")}, env("/there/as-1"), target)
+	if one.Unshared != "" || one.Text != two.Text {
+		t.Errorf("of one machine: %+v\nof the other: %+v", one, two)
+	}
+	if two.Tools[0].Path != "/there/as-1" || !slices.Equal(two.LookedAt, []string{"/there/as-1"}) {
+		t.Errorf("got %+v", two)
+	}
+	if other := shared([]string{testBackend(t, "works")}, env("/here/as-2"), target); other.Text == one.Text {
+		t.Error("another assembler is the same")
+	}
+	if other := shared([]string{testBackend(t, "noisy")}, env("/here/as-1"), target); other.Text == one.Text {
+		t.Error("another backend is the same")
+	}
+	if m := shared([]string{minimalDir(t)}, env(""), sdk.Target{Backend: "minimal", Arch: "1"}); !strings.Contains(m.Unshared, "does not list its tools") {
+		t.Errorf("a backend that lists no tools: %+v", m)
+	}
+	if m := shared([]string{testBackend(t, "works")}, env(""), sdk.Target{Backend: "none", Arch: "1"}); m.Unshared == "" {
+		t.Errorf("no backend: %+v", m)
 	}
 }
 

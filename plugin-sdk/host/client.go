@@ -129,6 +129,19 @@ func (c *Client) AddStages(ctx context.Context, req sdk.AddStagesRequest) ([]sdk
 	return wire.Each(resp.GetStages(), stageFromWire), rest, err
 }
 
+// ListTools asks what compiles for a target may take from the machine.
+func (c *Client) ListTools(ctx context.Context, req sdk.ListToolsRequest) (sdk.ListToolsResponse, error) {
+	resp, err := c.stub.ListTools(ctx, &pb.ListToolsRequest{Target: wire.TargetToWire(req.Target), Settings: req.Settings}, sendLimits...)
+	if err != nil {
+		return sdk.ListToolsResponse{}, err
+	}
+	_, err = received(resp.GetDiagnostics())
+	return sdk.ListToolsResponse{
+		Tools: wire.Each(resp.GetTools(), toolFromWire), LookedAt: resp.GetLookedAt(),
+		Settings: resp.GetSettings(), Unshared: resp.GetUnshared(),
+	}, err
+}
+
 // RunStages has stages run.
 func (c *Client) RunStages(ctx context.Context, req sdk.RunStagesRequest) (sdk.RunStagesResponse, error) {
 	return streamed(ctx, c.stub.RunStages,

@@ -47,7 +47,7 @@ func lld() *backend.ToolKind {
 func llvmKind(name string, setting sdk.SettingSpec) *backend.ToolKind {
 	major := strconv.Itoa(Major)
 	return &backend.ToolKind{
-		Name: name, Setting: setting,
+		Name: name, Setting: setting, Alone: true,
 		Places: func(map[string]string) (programs, folders []string) {
 			programs = append(backend.InPath(name+"-"+major), backend.InPath(name)...)
 			for _, dir := range []string{"/usr/lib/llvm-", "/usr/local/lib/llvm-", "/opt/homebrew/opt/llvm@", "/usr/local/opt/llvm@"} {

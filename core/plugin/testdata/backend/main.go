@@ -104,6 +104,14 @@ func (backend) AddStages(context.Context, sdk.AddStagesRequest) ([]sdk.Stage, er
 	return []sdk.Stage{{Name: "echo", Ending: "txt"}}, nil
 }
 
+// ListTools names the assembler's bytes, wherever it is.
+func (backend) ListTools(_ context.Context, req sdk.ListToolsRequest) (sdk.ListToolsResponse, error) {
+	path := req.Settings["assembler"]
+	return sdk.ListToolsResponse{
+		Tools: []sdk.ToolInfo{{Name: "assembler", Path: path, SHA256: filepath.Base(path)}}, LookedAt: []string{path}, Settings: []string{"assembler"},
+	}, nil
+}
+
 func (backend) RunPasses(_ context.Context, req sdk.RunPassesRequest) (sdk.RunPassesResponse, error) {
 	return sdk.RunPassesResponse{Output: req.Pipeline + ":" + req.Input}, nil
 }

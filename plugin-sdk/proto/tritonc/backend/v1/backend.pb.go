@@ -2738,6 +2738,143 @@ func (x *Tool) GetSha256() string {
 	return ""
 }
 
+type ListToolsRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Target        *Target                `protobuf:"bytes,1,opt,name=target,proto3" json:"target,omitempty"`
+	Settings      map[string]string      `protobuf:"bytes,2,rep,name=settings,proto3" json:"settings,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListToolsRequest) Reset() {
+	*x = ListToolsRequest{}
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[37]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListToolsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListToolsRequest) ProtoMessage() {}
+
+func (x *ListToolsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[37]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListToolsRequest.ProtoReflect.Descriptor instead.
+func (*ListToolsRequest) Descriptor() ([]byte, []int) {
+	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{37}
+}
+
+func (x *ListToolsRequest) GetTarget() *Target {
+	if x != nil {
+		return x.Target
+	}
+	return nil
+}
+
+func (x *ListToolsRequest) GetSettings() map[string]string {
+	if x != nil {
+		return x.Settings
+	}
+	return nil
+}
+
+// ListToolsResponse lists, beside the backend's own program, all that decides on what
+// a compile makes: of two machines with the same answer each may take what the other
+// compiled. What else a compile reads of the machine RunStages names in looked_at.
+type ListToolsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// tools are the programs that may run, and what they load, by the bytes of their
+	// files; one that is not there has a name alone.
+	Tools []*Tool `protobuf:"bytes,1,rep,name=tools,proto3" json:"tools,omitempty"`
+	// looked_at names the files and folders that the answer depends on, there or not.
+	LookedAt []string `protobuf:"bytes,2,rep,name=looked_at,json=lookedAt,proto3" json:"looked_at,omitempty"`
+	// settings names those that only say where such files are.
+	Settings []string `protobuf:"bytes,3,rep,name=settings,proto3" json:"settings,omitempty"`
+	// unshared says why nothing that is compiled on this machine can be shared; empty:
+	// it can.
+	Unshared      string        `protobuf:"bytes,4,opt,name=unshared,proto3" json:"unshared,omitempty"`
+	Diagnostics   []*Diagnostic `protobuf:"bytes,5,rep,name=diagnostics,proto3" json:"diagnostics,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListToolsResponse) Reset() {
+	*x = ListToolsResponse{}
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[38]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListToolsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListToolsResponse) ProtoMessage() {}
+
+func (x *ListToolsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[38]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListToolsResponse.ProtoReflect.Descriptor instead.
+func (*ListToolsResponse) Descriptor() ([]byte, []int) {
+	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{38}
+}
+
+func (x *ListToolsResponse) GetTools() []*Tool {
+	if x != nil {
+		return x.Tools
+	}
+	return nil
+}
+
+func (x *ListToolsResponse) GetLookedAt() []string {
+	if x != nil {
+		return x.LookedAt
+	}
+	return nil
+}
+
+func (x *ListToolsResponse) GetSettings() []string {
+	if x != nil {
+		return x.Settings
+	}
+	return nil
+}
+
+func (x *ListToolsResponse) GetUnshared() string {
+	if x != nil {
+		return x.Unshared
+	}
+	return ""
+}
+
+func (x *ListToolsResponse) GetDiagnostics() []*Diagnostic {
+	if x != nil {
+		return x.Diagnostics
+	}
+	return nil
+}
+
 // RunPassesRequest is one part of what RunPasses is asked. The first has the
 // header and may have data; the input is what all parts have of it, in order. A
 // part has 1 MiB of data or less.
@@ -2751,7 +2888,7 @@ type RunPassesRequest struct {
 
 func (x *RunPassesRequest) Reset() {
 	*x = RunPassesRequest{}
-	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[37]
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2763,7 +2900,7 @@ func (x *RunPassesRequest) String() string {
 func (*RunPassesRequest) ProtoMessage() {}
 
 func (x *RunPassesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[37]
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2776,7 +2913,7 @@ func (x *RunPassesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunPassesRequest.ProtoReflect.Descriptor instead.
 func (*RunPassesRequest) Descriptor() ([]byte, []int) {
-	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{37}
+	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *RunPassesRequest) GetHeader() *RunPassesHeader {
@@ -2810,7 +2947,7 @@ type RunPassesHeader struct {
 
 func (x *RunPassesHeader) Reset() {
 	*x = RunPassesHeader{}
-	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[38]
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2822,7 +2959,7 @@ func (x *RunPassesHeader) String() string {
 func (*RunPassesHeader) ProtoMessage() {}
 
 func (x *RunPassesHeader) ProtoReflect() protoreflect.Message {
-	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[38]
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2835,7 +2972,7 @@ func (x *RunPassesHeader) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunPassesHeader.ProtoReflect.Descriptor instead.
 func (*RunPassesHeader) Descriptor() ([]byte, []int) {
-	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{38}
+	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *RunPassesHeader) GetTarget() *Target {
@@ -2920,7 +3057,7 @@ type RunPassesEvent struct {
 
 func (x *RunPassesEvent) Reset() {
 	*x = RunPassesEvent{}
-	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[39]
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2932,7 +3069,7 @@ func (x *RunPassesEvent) String() string {
 func (*RunPassesEvent) ProtoMessage() {}
 
 func (x *RunPassesEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[39]
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2945,7 +3082,7 @@ func (x *RunPassesEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunPassesEvent.ProtoReflect.Descriptor instead.
 func (*RunPassesEvent) Descriptor() ([]byte, []int) {
-	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{39}
+	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *RunPassesEvent) GetDiagnostics() []*Diagnostic {
@@ -3017,7 +3154,7 @@ type PassText struct {
 
 func (x *PassText) Reset() {
 	*x = PassText{}
-	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[40]
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3029,7 +3166,7 @@ func (x *PassText) String() string {
 func (*PassText) ProtoMessage() {}
 
 func (x *PassText) ProtoReflect() protoreflect.Message {
-	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[40]
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3042,7 +3179,7 @@ func (x *PassText) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PassText.ProtoReflect.Descriptor instead.
 func (*PassText) Descriptor() ([]byte, []int) {
-	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{40}
+	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *PassText) GetName() string {
@@ -3298,7 +3435,19 @@ const file_tritonc_backend_v1_backend_proto_rawDesc = "" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
 	"\x04path\x18\x02 \x01(\tR\x04path\x12\x18\n" +
 	"\aversion\x18\x03 \x01(\tR\aversion\x12\x16\n" +
-	"\x06sha256\x18\x04 \x01(\tR\x06sha256\"e\n" +
+	"\x06sha256\x18\x04 \x01(\tR\x06sha256\"\xd3\x01\n" +
+	"\x10ListToolsRequest\x122\n" +
+	"\x06target\x18\x01 \x01(\v2\x1a.tritonc.backend.v1.TargetR\x06target\x12N\n" +
+	"\bsettings\x18\x02 \x03(\v22.tritonc.backend.v1.ListToolsRequest.SettingsEntryR\bsettings\x1a;\n" +
+	"\rSettingsEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xda\x01\n" +
+	"\x11ListToolsResponse\x12.\n" +
+	"\x05tools\x18\x01 \x03(\v2\x18.tritonc.backend.v1.ToolR\x05tools\x12\x1b\n" +
+	"\tlooked_at\x18\x02 \x03(\tR\blookedAt\x12\x1a\n" +
+	"\bsettings\x18\x03 \x03(\tR\bsettings\x12\x1a\n" +
+	"\bunshared\x18\x04 \x01(\tR\bunshared\x12@\n" +
+	"\vdiagnostics\x18\x05 \x03(\v2\x1e.tritonc.backend.v1.DiagnosticR\vdiagnostics\"e\n" +
 	"\x10RunPassesRequest\x12;\n" +
 	"\x06header\x18\x01 \x01(\v2#.tritonc.backend.v1.RunPassesHeaderR\x06header\x12\x14\n" +
 	"\x05input\x18\x02 \x01(\fR\x05input\"\xaa\x03\n" +
@@ -3334,7 +3483,7 @@ const file_tritonc_backend_v1_backend_proto_rawDesc = "" +
 	"\bPassText\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
 	"\x04text\x18\x02 \x01(\fR\x04text\x12\x12\n" +
-	"\x04more\x18\x03 \x01(\bR\x04more2\xdc\x06\n" +
+	"\x04more\x18\x03 \x01(\bR\x04more2\xb6\a\n" +
 	"\aBackend\x12U\n" +
 	"\bDescribe\x12#.tritonc.backend.v1.DescribeRequest\x1a$.tritonc.backend.v1.DescribeResponse\x12a\n" +
 	"\fLoadDialects\x12'.tritonc.backend.v1.LoadDialectsRequest\x1a(.tritonc.backend.v1.LoadDialectsResponse\x12a\n" +
@@ -3344,7 +3493,8 @@ const file_tritonc_backend_v1_backend_proto_rawDesc = "" +
 	"\fParseOptions\x12'.tritonc.backend.v1.ParseOptionsRequest\x1a(.tritonc.backend.v1.ParseOptionsResponse\x12X\n" +
 	"\tAddStages\x12$.tritonc.backend.v1.AddStagesRequest\x1a%.tritonc.backend.v1.AddStagesResponse\x12Y\n" +
 	"\tRunStages\x12$.tritonc.backend.v1.RunStagesRequest\x1a\".tritonc.backend.v1.RunStagesEvent(\x010\x01\x12Y\n" +
-	"\tRunPasses\x12$.tritonc.backend.v1.RunPassesRequest\x1a\".tritonc.backend.v1.RunPassesEvent(\x010\x01BJZHgithub.com/tritonc/tritonc/plugin-sdk/proto/tritonc/backend/v1;backendv1b\x06proto3"
+	"\tRunPasses\x12$.tritonc.backend.v1.RunPassesRequest\x1a\".tritonc.backend.v1.RunPassesEvent(\x010\x01\x12X\n" +
+	"\tListTools\x12$.tritonc.backend.v1.ListToolsRequest\x1a%.tritonc.backend.v1.ListToolsResponseBJZHgithub.com/tritonc/tritonc/plugin-sdk/proto/tritonc/backend/v1;backendv1b\x06proto3"
 
 var (
 	file_tritonc_backend_v1_backend_proto_rawDescOnce sync.Once
@@ -3359,7 +3509,7 @@ func file_tritonc_backend_v1_backend_proto_rawDescGZIP() []byte {
 }
 
 var file_tritonc_backend_v1_backend_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_tritonc_backend_v1_backend_proto_msgTypes = make([]protoimpl.MessageInfo, 45)
+var file_tritonc_backend_v1_backend_proto_msgTypes = make([]protoimpl.MessageInfo, 48)
 var file_tritonc_backend_v1_backend_proto_goTypes = []any{
 	(Diagnostic_Severity)(0),       // 0: tritonc.backend.v1.Diagnostic.Severity
 	(Diagnostic_Kind)(0),           // 1: tritonc.backend.v1.Diagnostic.Kind
@@ -3400,14 +3550,17 @@ var file_tritonc_backend_v1_backend_proto_goTypes = []any{
 	(*ArtifactPiece)(nil),          // 36: tritonc.backend.v1.ArtifactPiece
 	(*Timing)(nil),                 // 37: tritonc.backend.v1.Timing
 	(*Tool)(nil),                   // 38: tritonc.backend.v1.Tool
-	(*RunPassesRequest)(nil),       // 39: tritonc.backend.v1.RunPassesRequest
-	(*RunPassesHeader)(nil),        // 40: tritonc.backend.v1.RunPassesHeader
-	(*RunPassesEvent)(nil),         // 41: tritonc.backend.v1.RunPassesEvent
-	(*PassText)(nil),               // 42: tritonc.backend.v1.PassText
-	nil,                            // 43: tritonc.backend.v1.ParseOptionsRequest.SettingsEntry
-	nil,                            // 44: tritonc.backend.v1.AddStagesRequest.SettingsEntry
-	nil,                            // 45: tritonc.backend.v1.RunStagesHeader.SettingsEntry
-	nil,                            // 46: tritonc.backend.v1.RunPassesHeader.SettingsEntry
+	(*ListToolsRequest)(nil),       // 39: tritonc.backend.v1.ListToolsRequest
+	(*ListToolsResponse)(nil),      // 40: tritonc.backend.v1.ListToolsResponse
+	(*RunPassesRequest)(nil),       // 41: tritonc.backend.v1.RunPassesRequest
+	(*RunPassesHeader)(nil),        // 42: tritonc.backend.v1.RunPassesHeader
+	(*RunPassesEvent)(nil),         // 43: tritonc.backend.v1.RunPassesEvent
+	(*PassText)(nil),               // 44: tritonc.backend.v1.PassText
+	nil,                            // 45: tritonc.backend.v1.ParseOptionsRequest.SettingsEntry
+	nil,                            // 46: tritonc.backend.v1.AddStagesRequest.SettingsEntry
+	nil,                            // 47: tritonc.backend.v1.RunStagesHeader.SettingsEntry
+	nil,                            // 48: tritonc.backend.v1.ListToolsRequest.SettingsEntry
+	nil,                            // 49: tritonc.backend.v1.RunPassesHeader.SettingsEntry
 }
 var file_tritonc_backend_v1_backend_proto_depIdxs = []int32{
 	0,  // 0: tritonc.backend.v1.Diagnostic.severity:type_name -> tritonc.backend.v1.Diagnostic.Severity
@@ -3433,51 +3586,57 @@ var file_tritonc_backend_v1_backend_proto_depIdxs = []int32{
 	2,  // 20: tritonc.backend.v1.SupportsTargetResponse.target:type_name -> tritonc.backend.v1.Target
 	3,  // 21: tritonc.backend.v1.SupportsTargetResponse.diagnostics:type_name -> tritonc.backend.v1.Diagnostic
 	2,  // 22: tritonc.backend.v1.ParseOptionsRequest.target:type_name -> tritonc.backend.v1.Target
-	43, // 23: tritonc.backend.v1.ParseOptionsRequest.settings:type_name -> tritonc.backend.v1.ParseOptionsRequest.SettingsEntry
+	45, // 23: tritonc.backend.v1.ParseOptionsRequest.settings:type_name -> tritonc.backend.v1.ParseOptionsRequest.SettingsEntry
 	3,  // 24: tritonc.backend.v1.ParseOptionsResponse.diagnostics:type_name -> tritonc.backend.v1.Diagnostic
 	2,  // 25: tritonc.backend.v1.AddStagesRequest.target:type_name -> tritonc.backend.v1.Target
-	44, // 26: tritonc.backend.v1.AddStagesRequest.settings:type_name -> tritonc.backend.v1.AddStagesRequest.SettingsEntry
+	46, // 26: tritonc.backend.v1.AddStagesRequest.settings:type_name -> tritonc.backend.v1.AddStagesRequest.SettingsEntry
 	30, // 27: tritonc.backend.v1.AddStagesResponse.stages:type_name -> tritonc.backend.v1.Stage
 	3,  // 28: tritonc.backend.v1.AddStagesResponse.diagnostics:type_name -> tritonc.backend.v1.Diagnostic
 	31, // 29: tritonc.backend.v1.Stage.passes:type_name -> tritonc.backend.v1.PassRow
 	33, // 30: tritonc.backend.v1.RunStagesRequest.header:type_name -> tritonc.backend.v1.RunStagesHeader
 	2,  // 31: tritonc.backend.v1.RunStagesHeader.target:type_name -> tritonc.backend.v1.Target
-	45, // 32: tritonc.backend.v1.RunStagesHeader.settings:type_name -> tritonc.backend.v1.RunStagesHeader.SettingsEntry
+	47, // 32: tritonc.backend.v1.RunStagesHeader.settings:type_name -> tritonc.backend.v1.RunStagesHeader.SettingsEntry
 	35, // 33: tritonc.backend.v1.RunStagesEvent.progress:type_name -> tritonc.backend.v1.Progress
 	3,  // 34: tritonc.backend.v1.RunStagesEvent.diagnostics:type_name -> tritonc.backend.v1.Diagnostic
 	37, // 35: tritonc.backend.v1.RunStagesEvent.timings:type_name -> tritonc.backend.v1.Timing
 	38, // 36: tritonc.backend.v1.RunStagesEvent.tools:type_name -> tritonc.backend.v1.Tool
 	36, // 37: tritonc.backend.v1.RunStagesEvent.artifacts:type_name -> tritonc.backend.v1.ArtifactPiece
-	40, // 38: tritonc.backend.v1.RunPassesRequest.header:type_name -> tritonc.backend.v1.RunPassesHeader
-	2,  // 39: tritonc.backend.v1.RunPassesHeader.target:type_name -> tritonc.backend.v1.Target
-	46, // 40: tritonc.backend.v1.RunPassesHeader.settings:type_name -> tritonc.backend.v1.RunPassesHeader.SettingsEntry
-	3,  // 41: tritonc.backend.v1.RunPassesEvent.diagnostics:type_name -> tritonc.backend.v1.Diagnostic
-	37, // 42: tritonc.backend.v1.RunPassesEvent.timings:type_name -> tritonc.backend.v1.Timing
-	42, // 43: tritonc.backend.v1.RunPassesEvent.dumps:type_name -> tritonc.backend.v1.PassText
-	42, // 44: tritonc.backend.v1.RunPassesEvent.analyses:type_name -> tritonc.backend.v1.PassText
-	4,  // 45: tritonc.backend.v1.Backend.Describe:input_type -> tritonc.backend.v1.DescribeRequest
-	17, // 46: tritonc.backend.v1.Backend.LoadDialects:input_type -> tritonc.backend.v1.LoadDialectsRequest
-	19, // 47: tritonc.backend.v1.Backend.GetModuleMap:input_type -> tritonc.backend.v1.GetModuleMapRequest
-	22, // 48: tritonc.backend.v1.Backend.GetModule:input_type -> tritonc.backend.v1.GetModuleRequest
-	24, // 49: tritonc.backend.v1.Backend.SupportsTarget:input_type -> tritonc.backend.v1.SupportsTargetRequest
-	26, // 50: tritonc.backend.v1.Backend.ParseOptions:input_type -> tritonc.backend.v1.ParseOptionsRequest
-	28, // 51: tritonc.backend.v1.Backend.AddStages:input_type -> tritonc.backend.v1.AddStagesRequest
-	32, // 52: tritonc.backend.v1.Backend.RunStages:input_type -> tritonc.backend.v1.RunStagesRequest
-	39, // 53: tritonc.backend.v1.Backend.RunPasses:input_type -> tritonc.backend.v1.RunPassesRequest
-	5,  // 54: tritonc.backend.v1.Backend.Describe:output_type -> tritonc.backend.v1.DescribeResponse
-	18, // 55: tritonc.backend.v1.Backend.LoadDialects:output_type -> tritonc.backend.v1.LoadDialectsResponse
-	20, // 56: tritonc.backend.v1.Backend.GetModuleMap:output_type -> tritonc.backend.v1.GetModuleMapResponse
-	23, // 57: tritonc.backend.v1.Backend.GetModule:output_type -> tritonc.backend.v1.GetModuleResponse
-	25, // 58: tritonc.backend.v1.Backend.SupportsTarget:output_type -> tritonc.backend.v1.SupportsTargetResponse
-	27, // 59: tritonc.backend.v1.Backend.ParseOptions:output_type -> tritonc.backend.v1.ParseOptionsResponse
-	29, // 60: tritonc.backend.v1.Backend.AddStages:output_type -> tritonc.backend.v1.AddStagesResponse
-	34, // 61: tritonc.backend.v1.Backend.RunStages:output_type -> tritonc.backend.v1.RunStagesEvent
-	41, // 62: tritonc.backend.v1.Backend.RunPasses:output_type -> tritonc.backend.v1.RunPassesEvent
-	54, // [54:63] is the sub-list for method output_type
-	45, // [45:54] is the sub-list for method input_type
-	45, // [45:45] is the sub-list for extension type_name
-	45, // [45:45] is the sub-list for extension extendee
-	0,  // [0:45] is the sub-list for field type_name
+	2,  // 38: tritonc.backend.v1.ListToolsRequest.target:type_name -> tritonc.backend.v1.Target
+	48, // 39: tritonc.backend.v1.ListToolsRequest.settings:type_name -> tritonc.backend.v1.ListToolsRequest.SettingsEntry
+	38, // 40: tritonc.backend.v1.ListToolsResponse.tools:type_name -> tritonc.backend.v1.Tool
+	3,  // 41: tritonc.backend.v1.ListToolsResponse.diagnostics:type_name -> tritonc.backend.v1.Diagnostic
+	42, // 42: tritonc.backend.v1.RunPassesRequest.header:type_name -> tritonc.backend.v1.RunPassesHeader
+	2,  // 43: tritonc.backend.v1.RunPassesHeader.target:type_name -> tritonc.backend.v1.Target
+	49, // 44: tritonc.backend.v1.RunPassesHeader.settings:type_name -> tritonc.backend.v1.RunPassesHeader.SettingsEntry
+	3,  // 45: tritonc.backend.v1.RunPassesEvent.diagnostics:type_name -> tritonc.backend.v1.Diagnostic
+	37, // 46: tritonc.backend.v1.RunPassesEvent.timings:type_name -> tritonc.backend.v1.Timing
+	44, // 47: tritonc.backend.v1.RunPassesEvent.dumps:type_name -> tritonc.backend.v1.PassText
+	44, // 48: tritonc.backend.v1.RunPassesEvent.analyses:type_name -> tritonc.backend.v1.PassText
+	4,  // 49: tritonc.backend.v1.Backend.Describe:input_type -> tritonc.backend.v1.DescribeRequest
+	17, // 50: tritonc.backend.v1.Backend.LoadDialects:input_type -> tritonc.backend.v1.LoadDialectsRequest
+	19, // 51: tritonc.backend.v1.Backend.GetModuleMap:input_type -> tritonc.backend.v1.GetModuleMapRequest
+	22, // 52: tritonc.backend.v1.Backend.GetModule:input_type -> tritonc.backend.v1.GetModuleRequest
+	24, // 53: tritonc.backend.v1.Backend.SupportsTarget:input_type -> tritonc.backend.v1.SupportsTargetRequest
+	26, // 54: tritonc.backend.v1.Backend.ParseOptions:input_type -> tritonc.backend.v1.ParseOptionsRequest
+	28, // 55: tritonc.backend.v1.Backend.AddStages:input_type -> tritonc.backend.v1.AddStagesRequest
+	32, // 56: tritonc.backend.v1.Backend.RunStages:input_type -> tritonc.backend.v1.RunStagesRequest
+	41, // 57: tritonc.backend.v1.Backend.RunPasses:input_type -> tritonc.backend.v1.RunPassesRequest
+	39, // 58: tritonc.backend.v1.Backend.ListTools:input_type -> tritonc.backend.v1.ListToolsRequest
+	5,  // 59: tritonc.backend.v1.Backend.Describe:output_type -> tritonc.backend.v1.DescribeResponse
+	18, // 60: tritonc.backend.v1.Backend.LoadDialects:output_type -> tritonc.backend.v1.LoadDialectsResponse
+	20, // 61: tritonc.backend.v1.Backend.GetModuleMap:output_type -> tritonc.backend.v1.GetModuleMapResponse
+	23, // 62: tritonc.backend.v1.Backend.GetModule:output_type -> tritonc.backend.v1.GetModuleResponse
+	25, // 63: tritonc.backend.v1.Backend.SupportsTarget:output_type -> tritonc.backend.v1.SupportsTargetResponse
+	27, // 64: tritonc.backend.v1.Backend.ParseOptions:output_type -> tritonc.backend.v1.ParseOptionsResponse
+	29, // 65: tritonc.backend.v1.Backend.AddStages:output_type -> tritonc.backend.v1.AddStagesResponse
+	34, // 66: tritonc.backend.v1.Backend.RunStages:output_type -> tritonc.backend.v1.RunStagesEvent
+	43, // 67: tritonc.backend.v1.Backend.RunPasses:output_type -> tritonc.backend.v1.RunPassesEvent
+	40, // 68: tritonc.backend.v1.Backend.ListTools:output_type -> tritonc.backend.v1.ListToolsResponse
+	59, // [59:69] is the sub-list for method output_type
+	49, // [49:59] is the sub-list for method input_type
+	49, // [49:49] is the sub-list for extension type_name
+	49, // [49:49] is the sub-list for extension extendee
+	0,  // [0:49] is the sub-list for field type_name
 }
 
 func init() { file_tritonc_backend_v1_backend_proto_init() }
@@ -3491,7 +3650,7 @@ func file_tritonc_backend_v1_backend_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_tritonc_backend_v1_backend_proto_rawDesc), len(file_tritonc_backend_v1_backend_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   45,
+			NumMessages:   48,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

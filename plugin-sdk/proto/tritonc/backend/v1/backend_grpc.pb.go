@@ -39,6 +39,7 @@ const (
 	Backend_AddStages_FullMethodName      = "/tritonc.backend.v1.Backend/AddStages"
 	Backend_RunStages_FullMethodName      = "/tritonc.backend.v1.Backend/RunStages"
 	Backend_RunPasses_FullMethodName      = "/tritonc.backend.v1.Backend/RunPasses"
+	Backend_ListTools_FullMethodName      = "/tritonc.backend.v1.Backend/ListTools"
 )
 
 // BackendClient is the client API for Backend service.
@@ -78,6 +79,10 @@ type BackendClient interface {
 	// RunPasses runs a pipeline of named passes on one IR text. It streams as
 	// RunStages does. Served when Facts.capabilities has "run_passes".
 	RunPasses(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[RunPassesRequest, RunPassesEvent], error)
+	// ListTools lists what compiles for a target may take from the machine, so that
+	// machines with the same programs share what they compile. Optional: nothing is
+	// shared that the backend compiles.
+	ListTools(ctx context.Context, in *ListToolsRequest, opts ...grpc.CallOption) (*ListToolsResponse, error)
 }
 
 type backendClient struct {
@@ -184,6 +189,16 @@ func (c *backendClient) RunPasses(ctx context.Context, opts ...grpc.CallOption) 
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type Backend_RunPassesClient = grpc.BidiStreamingClient[RunPassesRequest, RunPassesEvent]
 
+func (c *backendClient) ListTools(ctx context.Context, in *ListToolsRequest, opts ...grpc.CallOption) (*ListToolsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListToolsResponse)
+	err := c.cc.Invoke(ctx, Backend_ListTools_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // BackendServer is the server API for Backend service.
 // All implementations must embed UnimplementedBackendServer
 // for forward compatibility.
@@ -221,6 +236,10 @@ type BackendServer interface {
 	// RunPasses runs a pipeline of named passes on one IR text. It streams as
 	// RunStages does. Served when Facts.capabilities has "run_passes".
 	RunPasses(grpc.BidiStreamingServer[RunPassesRequest, RunPassesEvent]) error
+	// ListTools lists what compiles for a target may take from the machine, so that
+	// machines with the same programs share what they compile. Optional: nothing is
+	// shared that the backend compiles.
+	ListTools(context.Context, *ListToolsRequest) (*ListToolsResponse, error)
 	mustEmbedUnimplementedBackendServer()
 }
 
@@ -257,6 +276,9 @@ func (UnimplementedBackendServer) RunStages(grpc.BidiStreamingServer[RunStagesRe
 }
 func (UnimplementedBackendServer) RunPasses(grpc.BidiStreamingServer[RunPassesRequest, RunPassesEvent]) error {
 	return status.Error(codes.Unimplemented, "method RunPasses not implemented")
+}
+func (UnimplementedBackendServer) ListTools(context.Context, *ListToolsRequest) (*ListToolsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListTools not implemented")
 }
 func (UnimplementedBackendServer) mustEmbedUnimplementedBackendServer() {}
 func (UnimplementedBackendServer) testEmbeddedByValue()                 {}
@@ -419,6 +441,24 @@ func _Backend_RunPasses_Handler(srv interface{}, stream grpc.ServerStream) error
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type Backend_RunPassesServer = grpc.BidiStreamingServer[RunPassesRequest, RunPassesEvent]
 
+func _Backend_ListTools_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListToolsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(BackendServer).ListTools(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Backend_ListTools_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(BackendServer).ListTools(ctx, req.(*ListToolsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // Backend_ServiceDesc is the grpc.ServiceDesc for Backend service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -453,6 +493,10 @@ var Backend_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "AddStages",
 			Handler:    _Backend_AddStages_Handler,
+		},
+		{
+			MethodName: "ListTools",
+			Handler:    _Backend_ListTools_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{
