@@ -39,13 +39,21 @@ type Cache struct {
 	// Dir is the folder that paths of backends are relative to; empty: that of this
 	// process.
 	Dir string
+	// Machine tells what Identity does in a form that machines share; it may start the
+	// backends. It is plugin.Host's method SharedIdentity; nil where nothing is shared.
+	Machine func(ctx context.Context, target Target) (*Machine, error)
+	// Shared has the kernels of other machines; nil for none.
+	Shared Shared
+	// Trusts reports whether kernels are taken that a signer has put into Shared, or that
+	// came from there and are in Store since; nil for nobody's.
+	Trusts func(signer string) bool
 	// Log receives what is of interest to somebody who wonders about the cache;
 	// nil drops it.
 	Log func(message string)
 }
 
 // entryForm is in every key. It changes with what an entry is made of.
-const entryForm = "kernel 5"
+const entryForm = "kernel 6"
 
 // cacheEntry is a kernel as it is stored: this as JSON, a newline, and the
 // artifacts one after the other.
@@ -61,6 +69,8 @@ type cacheEntry struct {
 	Files     []fileState      `json:"files"`
 	// Path is the search path that the programs were found by.
 	Path string `json:"path"`
+	// Signer is who put it into Cache.Shared; "" for a kernel of this machine.
+	Signer string `json:"signer,omitempty"`
 }
 
 type cachedArtifact struct {
@@ -74,6 +84,7 @@ type cachedArtifact struct {
 type importedFile struct {
 	Module    string `json:"module"`
 	Path      string `json:"path"`   // as Source.Path
+	Name      string `json:"name"`   // as Source.Name, which locations have
 	SHA256    string `json:"sha256"` // of the text; "" when there was none of that name
 	Installed bool   `json:"installed,omitempty"`
 }
@@ -110,6 +121,9 @@ type cachedTrip struct {
 	// which another path finds other programs.
 	path    string
 	pathKey cache.Key
+	// identity and target are what the key is made of, among others.
+	identity string
+	target   Target
 	// unused warns of a cache that may not be used. It is about no kernel, and is
 	// not kept with one.
 	unused diag.List
@@ -132,10 +146,10 @@ func (t *trip) openCache(ctx context.Context, target Target) *cachedTrip {
 	for _, s := range []string{c.Compiler, identity, target.String()} {
 		h.String(s)
 	}
-	if !addKey(h, sourceKey, t.src) || !addKey(h, optionsKey, t.opts) {
+	if !addKey(h, sourceKey, t.src, false) || !addKey(h, optionsKey, t.opts, false) {
 		return nil
 	}
-	trip := &cachedTrip{Cache: c, t: t, key: h.Key(), path: path}
+	trip := &cachedTrip{Cache: c, t: t, key: h.Key(), path: path, identity: identity, target: target}
 	h.String(path)
 	trip.pathKey = h.Key()
 	return trip
@@ -147,16 +161,23 @@ type keyPart[T any] struct {
 	field string
 	add   func(h *cache.Hasher, v *T) bool
 	why   string // nothing is added: add is nil
+	// shared is add for a key that several machines share, where it adds something else.
+	shared func(h *cache.Hasher, v *T) bool
 }
 
-// addKey adds the parts of v, each under the name of its field.
-func addKey[T any](h *cache.Hasher, parts []keyPart[T], v *T) bool {
+// addKey adds the parts of v, each under the name of its field, to a key of this machine's
+// or to one that several share.
+func addKey[T any](h *cache.Hasher, parts []keyPart[T], v *T, shared bool) bool {
 	for _, p := range parts {
-		if p.add == nil {
+		add := p.add
+		if shared && p.shared != nil {
+			add = p.shared
+		}
+		if add == nil {
 			continue
 		}
 		h.String(p.field)
-		if !p.add(h, v) {
+		if !add(h, v) {
 			return false
 		}
 	}
@@ -166,7 +187,11 @@ func addKey[T any](h *cache.Hasher, parts []keyPart[T], v *T) bool {
 // sourceKey and optionsKey name every field of their types: a test holds them to
 // it, so that no field can be forgotten.
 var sourceKey = []keyPart[Source]{
-	{field: "Path", add: func(h *cache.Hasher, s *Source) bool { h.String(s.Path); return true }},
+	{
+		field: "Path", add: func(h *cache.Hasher, s *Source) bool { h.String(s.Path); return true },
+		// The folder is the machine's. What shows it is not shared (sharedTrip.entry).
+		shared: func(h *cache.Hasher, s *Source) bool { h.String(filepath.Base(s.Path)); return true },
+	},
 	{field: "Name", add: func(h *cache.Hasher, s *Source) bool { h.String(s.Name); return true }},
 	{field: "Module", add: func(h *cache.Hasher, s *Source) bool { h.String(s.Module); return true }},
 	{field: "Ending", add: func(h *cache.Hasher, s *Source) bool { h.String(s.Kind()); return true }},
@@ -247,15 +272,24 @@ func (c *cachedTrip) kernel() *Kernel {
 		c.warnOf(err)
 		return nil
 	}
+	if e.Signer != "" && (c.Trusts == nil || !c.Trusts(e.Signer)) {
+		c.log("cache: the kernel was shared by %s, who is not trusted here", e.Signer)
+		return nil
+	}
 	if what := c.changed(e); what != "" {
 		c.log("cache: %s is not what it was", what)
 		return nil
 	}
+	return c.use(e, k, "cache", start)
+}
+
+// use is the kernel of an entry, as this compile gets it.
+func (c *cachedTrip) use(e *cacheEntry, k *Kernel, stage string, start time.Time) *Kernel {
 	if c.t.opts.Print != nil && e.Printed != "" {
 		c.t.opts.Print(e.Printed)
 	}
 	k.Variant = c.t.src.Variant
-	k.Timings = []Timing{{Stage: "cache", Time: time.Since(start)}}
+	k.Timings = []Timing{{Stage: stage, Time: time.Since(start)}}
 	return k
 }
 
@@ -316,7 +350,7 @@ func identify(module string, src *Source) importedFile {
 	f := importedFile{Module: module}
 	if src != nil {
 		sum := sha256.Sum256(src.Text)
-		f.Path, f.SHA256, f.Installed = src.Path, hex.EncodeToString(sum[:]), src.Installed
+		f.Path, f.Name, f.SHA256, f.Installed = src.Path, src.name(), hex.EncodeToString(sum[:]), src.Installed
 	}
 	return f
 }
@@ -326,12 +360,20 @@ func (c *cachedTrip) keep(k *Kernel) {
 	if c == nil {
 		return
 	}
-	e := cacheEntry{
-		Name: k.Name, Target: k.Target, Metadata: string(k.Metadata), Tools: k.Tools,
-		Warnings: k.Warnings, Printed: c.t.printed.String(), Path: c.path,
-	}
+	e := c.entryOf(k)
+	e.Path = c.path
 	for _, path := range c.t.result.LookedAt {
 		e.Files = append(e.Files, c.stateOf(path))
+	}
+	c.put(e, k)
+	k.Warnings = append(slices.Clip(k.Warnings), c.unused...)
+}
+
+// entryOf is an entry of what the trip has made, less what is this machine's.
+func (c *cachedTrip) entryOf(k *Kernel) *cacheEntry {
+	e := &cacheEntry{
+		Name: k.Name, Target: k.Target, Metadata: string(k.Metadata), Tools: k.Tools,
+		Warnings: k.Warnings, Printed: c.t.printed.String(),
 	}
 	if p := c.t.src.python; p != nil {
 		p.mu.Lock()
@@ -340,6 +382,11 @@ func (c *cachedTrip) keep(k *Kernel) {
 		}
 		p.mu.Unlock()
 	}
+	return e
+}
+
+// put stores an entry with the kernel's artifacts.
+func (c *cachedTrip) put(e *cacheEntry, k *Kernel) {
 	data, err := e.encode(k.Artifacts)
 	if err == nil {
 		err = c.Store.Put(c.key, data)
@@ -347,10 +394,10 @@ func (c *cachedTrip) keep(k *Kernel) {
 	if err != nil {
 		c.log("cache: %v", err)
 	}
-	k.Warnings = append(slices.Clip(k.Warnings), c.unused...)
 }
 
 func (e *cacheEntry) encode(artifacts []Artifact) ([]byte, error) {
+	e.Artifacts = nil
 	for _, a := range artifacts {
 		e.Artifacts = append(e.Artifacts, cachedArtifact{a.Stage, a.Ending, a.Binary, len(a.Data)})
 	}

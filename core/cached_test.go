@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/tritonc/tritonc/core/cache"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
@@ -27,6 +28,7 @@ type counting struct {
 	lookedAt []string
 	tools    []sdk.ToolInfo
 	refusing error
+	as, sum  string // path and hash of the tool that it runs; "": /as and ab, and "-" for no hash
 }
 
 func (b *counting) RunStages(ctx context.Context, req sdk.RunStagesRequest) (sdk.RunStagesResponse, error) {
@@ -35,7 +37,8 @@ func (b *counting) RunStages(ctx context.Context, req sdk.RunStagesRequest) (sdk
 	b.compiles++
 	resp, err := b.upper.RunStages(ctx, req)
 	resp.LookedAt = b.lookedAt
-	resp.Tools = append([]sdk.ToolInfo{{Name: "as", Path: "/as", Version: "1", SHA256: "ab"}}, b.tools...)
+	tool := sdk.ToolInfo{Name: "as", Path: cmp.Or(b.as, "/as"), Version: "1", SHA256: strings.Trim(cmp.Or(b.sum, "ab"), "-")}
+	resp.Tools = append([]sdk.ToolInfo{tool}, b.tools...)
 	resp.Diagnostics = append(resp.Diagnostics, sdk.Diagnostic{
 		Severity: sdk.Warning, File: "k.py", Line: 3, Column: 1, Message: "slow", Notes: []sdk.Diagnostic{{Severity: sdk.Note, Message: "why"}},
 	})
@@ -142,7 +145,7 @@ func TestCacheSame(t *testing.T) {
 	printed := c.printed
 	again := c.want("again", false)
 	first.Timings, again.Timings = nil, nil
-	if d := cmp.Diff(first, again); d != "" {
+	if d := gocmp.Diff(first, again); d != "" {
 		t.Error(d)
 	}
 	if len(again.Warnings) != 2 || again.Warnings[1].Line == "" {
@@ -291,7 +294,7 @@ func TestCacheDamage(t *testing.T) {
 		t.Errorf("log %q", c.log)
 	}
 	want.Timings, got.Timings = nil, nil
-	if d := cmp.Diff(want, got); d != "" {
+	if d := gocmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}
 	c.want("mended", false)

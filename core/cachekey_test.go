@@ -27,7 +27,7 @@ func TestCacheKey(t *testing.T) {
 		func(o *Options) { o.Stages = []string{"ptx", "cubin"} },
 	})
 	// A variant that no text tells from others cannot be kept.
-	if addKey(cache.NewHasher(""), sourceKey, &Source{variant: &frontend.Variant{}}) {
+	if addKey(cache.NewHasher(""), sourceKey, &Source{variant: &frontend.Variant{}}, false) {
 		t.Error("a variant without a key is kept")
 	}
 }
@@ -50,17 +50,19 @@ func checkKey[T any](t *testing.T, parts []keyPart[T], changes []func(*T)) {
 	for f := range fields {
 		t.Errorf("%s.%s is not in the table of the cache's key", reflect.TypeFor[T](), f)
 	}
-	keys := map[cache.Key]int{}
-	for i, change := range append(changes, func(*T) {}) {
-		var v T
-		change(&v)
-		h := cache.NewHasher("")
-		if !addKey(h, parts, &v) {
-			t.Errorf("change %d gives no key", i)
+	for _, shared := range []bool{false, true} {
+		keys := map[cache.Key]int{}
+		for i, change := range append(changes, func(*T) {}) {
+			var v T
+			change(&v)
+			h := cache.NewHasher("")
+			if !addKey(h, parts, &v, shared) {
+				t.Errorf("change %d gives no key", i)
+			}
+			if j, twice := keys[h.Key()]; twice {
+				t.Errorf("changes %d and %d give one key (shared: %v)", i, j, shared)
+			}
+			keys[h.Key()] = i
 		}
-		if j, twice := keys[h.Key()]; twice {
-			t.Errorf("changes %d and %d give one key", i, j)
-		}
-		keys[h.Key()] = i
 	}
 }

@@ -25,6 +25,11 @@ func Compile(ctx context.Context, src *Source, target Target, opts *Options) (*K
 	if k := cached.kernel(); k != nil {
 		return k.launchable(opts)
 	}
+	shared := cached.share(ctx)
+	if k := shared.kernel(ctx); k != nil {
+		return k.launchable(opts)
+	}
+	defer shared.giveUp()
 	if err := t.meetBackend(ctx, target); err != nil {
 		return nil, err
 	}
@@ -44,6 +49,7 @@ func Compile(ctx context.Context, src *Source, target Target, opts *Options) (*K
 	if err != nil {
 		return nil, err
 	}
+	shared.keep(k)
 	cached.keep(k)
 	return k.launchable(opts)
 }
