@@ -719,6 +719,24 @@ class TorchTest(Case):
             self.install()
             self.assertEqual(stopped, [1, 1])
 
+    def test_one_ptxas(self):
+        """Workers of Inductor's take another ptxas than the program unless the environment names one."""
+        def named():
+            return os.environ.get("TRITON_PTXAS_PATH") or None
+
+        self.install()
+        self.assertEqual(named(), "/triton/ptxas")
+        hook.uninstall()
+        self.assertIsNone(named())
+        os.environ["TRITON_PTXAS_PATH"] = "/mine"
+        self.install()
+        self.assertEqual(named(), "/mine")
+        hook.uninstall()
+        self.assertEqual(named(), "/mine")
+        with mock.patch.dict(os.environ, {"FAKE_PTXAS": "", "TRITON_PTXAS_PATH": ""}):
+            self.install()
+            self.assertIsNone(named())
+
     def test_not_loaded(self):
         self.assertNotIn("torch", sys.modules)
         identity = self.install().program.identity

@@ -127,8 +127,8 @@ def _install(settings, compiler=None):
     first = settings.get("session") is None
     children.enter({**asked, "facts": vars(found), "session": log.folder, "triton": [triton.__version__, path]})
     undo.append(children.leave)
-    torch.enter(found.identity, workers=first)
-    undo.append(lambda: torch.leave(found.identity))
+    named = torch.enter(found.identity, _ptxas_path(knobs), workers=first)
+    undo.append(lambda: torch.leave(found.identity, named))
     undo.append(log.remove)
     if server and first:
         server.prepare()
@@ -143,6 +143,14 @@ def _install(settings, compiler=None):
 def _knobs():
     from triton import knobs
     return knobs
+
+
+def _ptxas_path(knobs):
+    """The ptxas that Triton takes; None where it has none."""
+    try:
+        return knobs.nvidia.ptxas.path
+    except RuntimeError:
+        return None
 
 
 def _ptxas_error():
