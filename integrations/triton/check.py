@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compiles and runs functions with torch.compile, through tritonc, beside eager mode.
 
-    integrations/triton/check.py [--budget SECONDS] [--only TEXT] [--json FILE]
+    integrations/triton/check.py [--budget SECONDS] [--only TEXT] [--json FILE] [--resume FILE]
 
 It needs a GPU, torch and Triton. Each function starts with empty caches. A result that is
 not eager's is compared with that of Triton's own compiler: Inductor rounds less often
@@ -252,19 +252,27 @@ def install(program, wheel):
     return session
 
 
+def claims(folder, numbers):
+    """Yields those of the numbers that no other process has taken, each taken by this one. The last
+    come first: they take longest."""
+    for i in sorted(numbers, reverse=True):
+        with contextlib.suppress(FileExistsError):
+            os.close(os.open(os.path.join(folder, f"claim.{i}"), os.O_CREAT | os.O_EXCL))
+            yield i
+
+
 def work(a):
-    """Runs the rows of a share that have not been begun, and logs each, before and after."""
+    """Runs rows that no process has begun, and logs each, before and after."""
     if a.wheel:
         sys.path[:] = [p for p in sys.path if pathlib.Path(p or ".").resolve() != HERE]
     sys.path.append(str(HERE))
     import check_rows
     import torch  # noqa: F401
-    begun = {e["row"] for e in read(a.log)}
-    session, number, of = install(a.program, a.wheel), *map(int, a.share.split("/"))
+    session, rows = install(a.program, a.wheel), check_rows.rows()
+    known = {e["name"] for e in resumed(a.resume)}
     with open(a.log, "a", buffering=1) as log:
-        for i, row in enumerate(check_rows.rows()):
-            if i % of != number or a.only not in row[0] or i in begun:
-                continue
+        for i in claims(os.path.dirname(a.log), [i for i, row in enumerate(rows) if a.only in row[0] and row[0] not in known]):
+            row = rows[i]
             if time.time() > a.deadline:
                 print(json.dumps({"row": i, "name": row[0], "late": True}), file=log)
                 continue
@@ -292,15 +300,22 @@ def read(path):
         return [json.loads(line) for line in f if line.endswith("\n")]
 
 
-def child(a, number, log):
+def resumed(path):
+    """What an earlier run found that need not be found again."""
+    if not path:
+        return []
+    with open(path) as f:
+        return [e for e in json.load(f) if "verdict" in e and e["verdict"] not in BAD]
+
+
+def child(a, log):
     """The command of a worker."""
-    argv = [sys.executable, str(HERE / "check.py"), "--share", f"{number}/{a.processes}", "--log", log, "--only", a.only,
-            "--deadline", str(a.deadline), "--limit", str(a.limit)]
-    return argv + (["--program", a.program] if a.program else []) + (["--wheel"] if a.wheel else [])
+    argv = [sys.executable, str(HERE / "check.py"), "--log", log, "--only", a.only, "--deadline", str(a.deadline), "--limit", str(a.limit)]
+    return argv + (["--program", a.program] if a.program else []) + (["--wheel"] if a.wheel else []) + (["--resume", a.resume] if a.resume else [])
 
 
-def keep_running(a, number, log):
-    """Has a share run to its end, over crashes and hangs."""
+def keep_running(a, log):
+    """Has a worker run to its end, over crashes and hangs."""
     cpus = os.cpu_count() or 1
     env = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
     env.setdefault("TORCHINDUCTOR_COMPILE_THREADS", str(max(2, min(8, cpus // a.processes))))
@@ -308,7 +323,7 @@ def keep_running(a, number, log):
     while fruitless < 2:
         before = len(read(log))
         with open(log + ".out", "a") as out:
-            p = subprocess.Popen(child(a, number, log), env=env, stdout=out, stderr=out, stdin=subprocess.DEVNULL)
+            p = subprocess.Popen(child(a, log), env=env, stdout=out, stderr=out, stdin=subprocess.DEVNULL)
             size, since = -1, time.time()
             while True:
                 with contextlib.suppress(subprocess.TimeoutExpired):
@@ -378,24 +393,25 @@ def main(argv=None):
     p.add_argument("--program", help="the tritonc to check")
     p.add_argument("--wheel", action="store_true", help="check the installed package, not that of the checkout")
     p.add_argument("--json", help="a file for all that was found")
-    for hidden in ("--share", "--log"):
-        p.add_argument(hidden, help=argparse.SUPPRESS)
+    p.add_argument("--resume", metavar="FILE", help="what --json left before: functions that were right are not run again")
+    p.add_argument("--log", help=argparse.SUPPRESS)
     p.add_argument("--deadline", type=float, help=argparse.SUPPRESS)
     p.add_argument("--theirs", type=int, help=argparse.SUPPRESS)
     a = p.parse_args(argv)
     if a.theirs is not None:
         return run_theirs(a)
-    if a.share:
+    if a.log:
         return work(a)
+    earlier = resumed(a.resume)
     a.deadline = time.time() + a.budget
     with tempfile.TemporaryDirectory(prefix="tritonc-check-") as tmp:
         logs = [os.path.join(tmp, f"log.{i}") for i in range(a.processes)]
-        threads = [threading.Thread(target=keep_running, args=(a, i, log)) for i, log in enumerate(logs)]
+        threads = [threading.Thread(target=keep_running, args=(a, log)) for log in logs]
         for t in threads:
             t.start()
         for t in threads:
             t.join()
-        entries = [e for log in logs for e in read(log)]
+        entries = earlier + [e for log in logs for e in read(log)]
     text, good = table(entries)
     print(text)
     if a.json:

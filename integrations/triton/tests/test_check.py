@@ -186,13 +186,10 @@ WORKER = """
 import json, os, sys, time
 sys.path.insert(0, {here!r})
 import check
-share, log = sys.argv[1:]
-number, of = map(int, share.split("/"))
-begun = {{e["row"] for e in check.read(log)}}
+names, log = {names!r}, sys.argv[1]
 with open(log, "a", buffering=1) as f:
-    for i, name in enumerate({names!r}):
-        if i % of != number or i in begun:
-            continue
+    for i in check.claims(os.path.dirname(log), range(len(names))):
+        name = names[i]
         print(json.dumps({{"row": i, "name": name, "begun": 0}}), file=f)
         if name == "crash":
             sys.exit("boom")
@@ -205,13 +202,13 @@ with open(log, "a", buffering=1) as f:
 
 
 class ProcessesTest(unittest.TestCase):
-    def run_check(self, *names, workers=1, text=None):
+    def run_check(self, *names, workers=1, text=None, more=()):
         with tempfile.TemporaryDirectory() as tmp:
             worker, out = pathlib.Path(tmp, "worker.py"), pathlib.Path(tmp, "out.json")
             worker.write_text(text or WORKER.format(here=str(HERE.parent), names=names, workers=workers))
-            with mock.patch.object(check, "child", lambda a, number, log: [sys.executable, str(worker), f"{number}/{a.processes}", log]), \
+            with mock.patch.object(check, "child", lambda a, log: [sys.executable, str(worker), log]), \
                     contextlib.redirect_stdout(io.StringIO()) as said:
-                status = check.main(["--processes", "2", "--limit", "4", "--json", str(out)])
+                status = check.main(["--processes", "2", "--limit", "4", "--json", str(out), *more])
             return status, said.getvalue(), json.loads(out.read_text())
 
     def test_good(self):
@@ -228,6 +225,24 @@ class ProcessesTest(unittest.TestCase):
         self.assertRegex(said, r"crash +CRASHED .*the process ended with status 1: boom")
         self.assertRegex(said, r"hang +HUNG .*no end in 4 s")
         self.assertIn("8 functions: 1 CRASHED, 1 HUNG, 6 ok", said)
+
+    def test_each_once(self):
+        """Rows are claimed by one process each, the last row first."""
+        with tempfile.TemporaryDirectory() as tmp:
+            one, other = check.claims(tmp, range(5)), check.claims(tmp, range(5))
+            self.assertEqual([next(one), next(other), *one, *other], [4, 3, 2, 1, 0])
+
+    def test_resume(self):
+        """What an earlier run found right is counted, and not run again."""
+        with tempfile.TemporaryDirectory() as tmp:
+            path = pathlib.Path(tmp, "earlier.json")
+            path.write_text(json.dumps([{"row": 7, "name": "f", "begun": 1}, {"row": 7, "name": "f", "verdict": "ok", "why": ""},
+                                        {"row": 8, "name": "g", "verdict": "WRONG", "why": "no"}, {"row": 9, "name": "h", "late": True}]))
+            self.assertEqual([e["name"] for e in check.resumed(path)], ["f"])
+            status, said, entries = self.run_check("ok", "as Triton", more=["--resume", str(path)])
+        self.assertEqual(status, 0, said)
+        self.assertIn("3 functions: 1 as Triton, 2 ok", said)
+        self.assertEqual(sum("verdict" in e for e in entries), 3)
 
     def test_nothing(self):
         self.assertEqual(self.run_check()[0], 1)
