@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Runs programs that use Triton, through tritonc and with Triton alone, and compares what they find.
 
-    integrations/triton/check_programs.py FOLDER [--only TEXT] [--at-once 6] [--json FILE]
+    integrations/triton/check_programs.py FOLDER [--only TEXT] [--names NAMES] [--budget SECONDS] [--at-once 6] [--json FILE]
 
 It needs a GPU, torch and Triton. A program is a Python file of FOLDER that leaves results
 in variables whose names begin with "result", as those of TritonBench do: tensors and
 numbers in dicts, lists and tuples. Random numbers have the same seed on both sides.
 
     ok          the same results (check.py's tolerances)
+    late        not begun within the budget
     varies      other results, and Triton's own are others when it runs the program again, or with the
                 blocks of each kernel in the opposite order: its blocks write to the same places, or
                 beyond tensors. Results that are the same in all of Triton's runs are compared.
@@ -135,6 +136,9 @@ def side(a):
     while todo or running:
         while todo and len(running) < a.at_once:
             path = todo.pop(0)
+            if a.deadline and time.time() > a.deadline:
+                pathlib.Path(a.out, path.stem + ".json").write_text(json.dumps({"late": True}))
+                continue
             pid = os.fork()
             if not pid:
                 run_program(path, os.path.join(a.out, path.stem), session, a.limit)
@@ -175,6 +179,8 @@ def load(folder, path):
 def verdict(path, folders):
     """What becomes of a program: a dict with "verdict" and "why"."""
     theirs, ours = (left(folders[who], path) for who in ("triton", "tritonc"))
+    if "late" in theirs or "late" in ours:
+        return {"verdict": "late", "why": "not begun within the budget"}
     if "error" in theirs or not theirs["results"]:
         return {"verdict": "skipped", "why": theirs.get("error", "it leaves no result")}
     facts = {"kernels": ours.get("compiled", 0)}
@@ -221,41 +227,45 @@ def main(argv=None):
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("folder", type=pathlib.Path)
     p.add_argument("--only", default="", help="programs whose name has this in it")
+    p.add_argument("--names", help="these programs alone, by commas, without .py")
+    p.add_argument("--budget", type=float, help="seconds after which no program is begun")
     p.add_argument("--at-once", type=int, default=6, help="programs of each side at a time (%(default)s)")
     p.add_argument("--limit", type=float, default=90, help="seconds that one program may take (%(default)s)")
     p.add_argument("--program", help="the tritonc to check")
     p.add_argument("--json", help="a file for all that was found")
     p.add_argument("--side", choices=("triton", "tritonc"), help=argparse.SUPPRESS)
     p.add_argument("--out", help=argparse.SUPPRESS)
-    p.add_argument("--names", help=argparse.SUPPRESS)
+    p.add_argument("--deadline", type=float, help=argparse.SUPPRESS)
     p.add_argument("--turned", action="store_true", help=argparse.SUPPRESS)
     a = p.parse_args(argv)
     a.folder = a.folder.resolve()
     if a.side:
         return side(a)
     if not programs(a):
-        p.error(f"there is no program in {a.folder}")
+        p.error(f"there is no program in {a.folder}" + (f" of the names {a.names}" if a.names else ""))
+    deadline = time.time() + a.budget if a.budget else None
     with tempfile.TemporaryDirectory(prefix="tritonc-programs-") as tmp:
         folders = {who: os.path.join(tmp, who) for who in ("tritonc", "triton", "alone", *AGAIN)}
 
-        def start(who, *flags):
+        def start(who, *flags, names=a.names, deadline=None):
             """Starts the side that fills a folder."""
             ours = who in ("tritonc", "alone")
             os.mkdir(folders[who])
             env = {k: v for k, v in os.environ.items() if ours or not k.startswith("TRITONC")}
             env["TRITON_CACHE_DIR"] = os.path.join(tmp, who + "-cache")
             command = [sys.executable, __file__, str(a.folder), "--side", "tritonc" if ours else "triton", "--out", folders[who], "--only", a.only,
-                       "--at-once", str(a.at_once), "--limit", str(a.limit), *(["--program", a.program] if a.program else []), *flags]
+                       "--at-once", str(a.at_once), "--limit", str(a.limit), *(["--program", a.program] if a.program else []),
+                       *(["--names", names] if names else []), *(["--deadline", str(deadline)] if deadline else []), *flags]
             return subprocess.Popen(command, env=env, stdin=subprocess.DEVNULL)
 
-        ended = [s.wait() for s in [start("tritonc"), start("triton")]]
+        ended = [s.wait() for s in [start("tritonc", deadline=deadline), start("triton", deadline=deadline)]]
         rows = {path: {"name": path.name, **verdict(path, folders)} for path in programs(a)}
 
         def those(bad):
             return [path for path, row in rows.items() if row["verdict"] == bad]
 
         if those("HUNG"):
-            ended.append(start("alone", "--names", ",".join(p.stem for p in those("HUNG")), "--at-once", "1", "--limit", str(3 * a.limit)).wait())
+            ended.append(start("alone", "--at-once", "1", "--limit", str(3 * a.limit), names=",".join(p.stem for p in those("HUNG"))).wait())
             for path in those("HUNG"):
                 rows[path].update(verdict(path, {**folders, "tritonc": folders["alone"]}))
                 for end in (".json", ".pt"):
@@ -263,7 +273,7 @@ def main(argv=None):
                         os.replace(os.path.join(folders["alone"], path.stem + end), os.path.join(folders["tritonc"], path.stem + end))
         if those("WRONG"):
             names = ",".join(p.stem for p in those("WRONG"))
-            ended += [s.wait() for s in [start("again", "--names", names), start("turned", "--names", names, "--turned")]]
+            ended += [s.wait() for s in [start("again", names=names), start("turned", "--turned", names=names)]]
             for path in those("WRONG"):
                 rows[path].update(unsteady(path, folders))
         rows = list(rows.values())

@@ -105,6 +105,11 @@ class ProgramsTest(Case):
         self.assertNotIn("noise", r.stdout)
         r = subprocess.run([*command, "--only", "good"], env=self.env, capture_output=True, text=True)
         self.assertEqual((r.returncode, r.stdout), (0, "1 programs, 1 kernels: 1 ok\n"))
+        r = subprocess.run([*command, "--names", "good,races,silent"], env=self.env, capture_output=True, text=True)
+        self.assertIn("3 programs, 2 kernels: 1 ok, 1 skipped, 1 varies\n", r.stdout)
+        r = subprocess.run([*command, "--names", "good,dies", "--budget", "1e-9"], env=self.env, capture_output=True, text=True)
+        self.assertEqual(r.returncode, 1)  # nothing is ok
+        self.assertIn("2 programs, 0 kernels: 2 late\n", r.stdout)
 
     def test_nothing(self):
         with contextlib.redirect_stderr(io.StringIO()) as out, self.assertRaises(SystemExit):
