@@ -1,17 +1,18 @@
 #!/usr/bin/env python3
 """How long a program waits for compiles, through tritonc and with Triton alone.
 
-    integrations/triton/compile_wall.py [block] [autotune] [--rounds 1] [--json FILE]
+    integrations/triton/compile_wall.py [block] [autotune] [--rounds 1] [--mlp 4] [--json FILE]
 
 It needs a GPU, torch and Triton. Each program runs in a process with empty caches, and in
 a second one that finds them filled: the difference of both is what compiling, and
 what goes with it, takes.
 
-    block      a transformer block, torch.compile(mode="max-autotune-no-cudagraphs")
+    block      a transformer block forward and backward, torch.compile(mode="max-autotune-no-cudagraphs")
     autotune   a matmul over 16 configurations, @triton.autotune
 
 For block Inductor also says how long it compiled the choices of its matmuls ahead and how
-long it measured them; measuring is the GPU's, and the same for both.
+long it measured them; measuring is the GPU's, and the same for both. "here" are the kernels that
+the program's process compiled itself, after Inductor's workers had compiled theirs.
 """
 
 import argparse
@@ -19,6 +20,7 @@ import json
 import os
 import pathlib
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -37,14 +39,15 @@ def block(a):
     import torch
     import torch.nn.functional as F
     from torch._inductor.async_compile import AsyncCompile
-    d, heads, t, n = 512, 8, 512, 8
+    d, heads, t, n, wide = 512, 8, 512, 8, a.mlp * 512
     AsyncCompile.wait_pool_ready()
 
     def weight(*shape):
-        return (torch.randn(*shape, device="cuda") * 0.02).to(torch.bfloat16)
+        return (torch.randn(*shape, device="cuda") * 0.02).to(torch.bfloat16).requires_grad_()
 
-    ws, ln = [weight(3 * d, d), weight(d, d), weight(4 * d, d), weight(d, 4 * d)], [weight(d) for _ in range(4)]
-    x = torch.randn(n, t, d, device="cuda", dtype=torch.bfloat16)
+    ws = [weight(3 * d, d), weight(d, d), weight(wide, d), weight(d, wide), *(weight(d) for _ in range(4))]
+    x, dy = (torch.randn(n, t, d, device="cuda", dtype=torch.bfloat16) for _ in range(2))
+    x.requires_grad_()
 
     def f(x, wqkv, wo, up, down, g, b, h, c):
         q, k, v = F.linear(F.layer_norm(x, (d,), g, b), wqkv).view(n, t, 3, heads, d // heads).permute(2, 0, 3, 1, 4)
@@ -52,13 +55,19 @@ def block(a):
         x = x + F.linear(y.transpose(1, 2).reshape(n, t, d), wo)
         return x + F.linear(F.gelu(F.linear(F.layer_norm(x, (d,), h, c), up), approximate="tanh"), down)
 
-    want = f(x, *ws, *ln)
-    torch.cuda.synchronize()
+    def step(g):
+        for leaf in (x, *ws):
+            leaf.grad = None
+        y = g(x, *ws)
+        y.backward(dy)
+        torch.cuda.synchronize()
+        return [y.detach(), *(leaf.grad for leaf in (x, *ws))]
+
+    want = step(f)
     begun = time.perf_counter()
-    got = torch.compile(f, mode="max-autotune-no-cudagraphs")(x, *ws, *ln)
-    torch.cuda.synchronize()
+    got = step(torch.compile(f, mode="max-autotune-no-cudagraphs"))
     wall = time.perf_counter() - begun
-    return {"wall": wall, "off": float((got.float() - want.float()).norm() / want.float().norm())}
+    return {"wall": wall, "off": max(float((g.float() - w.float()).norm() / w.float().norm()) for g, w in zip(got, want))}
 
 
 def autotune(a):
@@ -82,12 +91,16 @@ def autotune(a):
 
 
 def child(a):
-    hook = None
+    import torch  # noqa: F401
+    import triton
+    hook, here = None, []
     if a.side == "tritonc":
         sys.path.append(str(HERE))
         import tritonc.triton as hook
         hook.install(a.program)
+    triton.knobs.compilation.listener = lambda **said: here.append(said["cache_hit"])
     found = globals()[a.child](a)
+    found["here"] = here.count(False)
     if hook:
         said = hook.report()
         found["report"] = {k: said[k] for k in ("configurations", "seconds", "served")} | {k: len(said[k]) for k in ("fell_back", "refused", "failed")}
@@ -103,17 +116,33 @@ def measure(a, what, side, tmp, state):
     env = {k: v for k, v in os.environ.items() if not k.startswith("TRITONC")}
     env.update({v: os.path.join(tmp, v.lower()) for v in ("TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR", "TRITONC_CACHE_DIR")})
     os.makedirs(tmp, exist_ok=True)
-    out = os.path.join(tmp, state)
-    command = [sys.executable, __file__, "--child", what, "--side", side, "--out", out, *(["--program", a.program] if a.program else [])]
-    r = subprocess.run(command, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=a.limit)
-    if r.returncode:
-        raise RuntimeError(f"{what} by {side}, {state}: {(r.stderr.strip().splitlines() or ['it said nothing'])[-1]}")
-    found = json.loads(pathlib.Path(out).read_text())
-    settled = SETTLED.findall(r.stderr + r.stdout)
-    if settled:
-        found["measuring"], found["compiling"] = (sum(float(s[i]) for s in settled) for i in (0, 1))
-        found["choices"] = sum(int(s[2]) for s in settled)
-    return found
+    out, log = os.path.join(tmp, state), pathlib.Path(tmp, state + ".log")
+    command = [sys.executable, __file__, "--child", what, "--side", side, "--out", out, "--mlp", str(a.mlp), *(["--program", a.program] if a.program else [])]
+    # A file, since workers may hold a pipe open for longer than the program runs.
+    with open(log, "w") as f:
+        p = subprocess.Popen(command, env=env, stdin=subprocess.DEVNULL, stdout=f, stderr=f, start_new_session=True)
+        try:
+            status = p.wait(a.limit)
+        except subprocess.TimeoutExpired:
+            status = None
+            os.killpg(p.pid, signal.SIGKILL)
+            p.wait()
+    said = log.read_text(errors="replace")
+    found = settled(said)
+    if status is None:
+        raise RuntimeError(f"{what} by {side}, {state}: no end in {a.limit:g} s, {found or 'before the first matmul was measured'}")
+    if status:
+        raise RuntimeError(f"{what} by {side}, {state}: {(said.strip().splitlines() or ['it said nothing'])[-1]}")
+    return json.loads(pathlib.Path(out).read_text()) | found
+
+
+def settled(said):
+    """What Inductor says of the matmuls that it chose a kernel for; {} of none."""
+    lines = SETTLED.findall(said)
+    if not lines:
+        return {}
+    measuring, compiling = (sum(float(s[i]) for s in lines) for i in (0, 1))
+    return {"measuring": measuring, "compiling": compiling, "choices": sum(int(s[2]) for s in lines), "matmuls": len(lines)}
 
 
 def table(results):
@@ -126,7 +155,7 @@ def table(results):
                     continue  # it failed, or time ran out
                 cold, warm = r["cold"]["wall"], r["warm"]["wall"]
                 best[side] = min(best.get(side, cold - warm), cold - warm)
-                more = "".join(f"; {k} {r['cold'][k]:.4g}" for k in ("compiling", "measuring", "choices") if k in r["cold"])
+                more = "".join(f"; {k} {r['cold'][k]:.4g}" for k in ("compiling", "measuring", "choices", "matmuls", "here") if k in r["cold"])
                 lines.append(f"{what + ' ' + side:22}{cold:8.2f}{warm:8.2f}{cold - warm:11.2f}{more}; off {r['cold']['off']:.2g}"
                              + (f"; {r['cold']['report']}" if "report" in r["cold"] else ""))
         if len(best) == 2:
@@ -138,6 +167,7 @@ def main(argv=None):
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("programs", nargs="*", metavar="PROGRAM", help="block, autotune (both)")
     p.add_argument("--rounds", type=int, default=1)
+    p.add_argument("--mlp", type=int, default=4, help="how much wider the inner layer of block is (%(default)s); 1 leaves fewer shapes to tune")
     p.add_argument("--limit", type=float, default=300, help="seconds that one process may take (%(default)s)")
     p.add_argument("--program", help="the tritonc to measure")
     p.add_argument("--json", help="a file for all that was found")
@@ -161,7 +191,7 @@ def main(argv=None):
                     try:
                         found = sides[side][-1][state] = measure(a, what, side, os.path.join(tmp, side), state)
                         print(what, side, state, f"{found['wall']:.2f} s", flush=True)
-                    except (RuntimeError, subprocess.TimeoutExpired) as e:
+                    except RuntimeError as e:
                         print(e, file=sys.stderr, flush=True)
                         bad = True
                     if a.json:

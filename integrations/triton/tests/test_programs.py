@@ -129,8 +129,19 @@ class WallTest(Case):
         self.assertIn("{'configurations': 9}", text)
 
     def test_what_inductor_says(self):
-        self.assertEqual(compile_wall.SETTLED.findall("SingleProcess AUTOTUNE benchmarking takes 0.5123 seconds and 2.1 seconds precompiling for 20 choices\n"),
-                         [("0.5123", "2.1", "20")])
+        line = "SingleProcess AUTOTUNE benchmarking takes 0.5 seconds and {} seconds precompiling for 20 choices\n"
+        self.assertEqual(compile_wall.settled("noise\n" + line.format(2.25) + line.format(0.5)),
+                         {"measuring": 1.0, "compiling": 2.75, "choices": 40, "matmuls": 2})
+        self.assertEqual(compile_wall.settled("noise"), {})
+
+    def test_no_end(self):
+        """Of a program that does not end what it had done is said."""
+        line = "AUTOTUNE benchmarking takes 0.5 seconds and 2 seconds precompiling for 20 choices"
+        (self.folder / "site" / "torch" / "__init__.py").write_text(
+            f"import time\nprint({line!r}, flush=True)\ntime.sleep(600)\n")
+        r = subprocess.run([sys.executable, str(HERE.parent / "compile_wall.py"), "block", "--limit", "2"], env=self.env, capture_output=True, text=True)
+        self.assertEqual(r.returncode, 1)
+        self.assertIn("block by triton, cold: no end in 2 s, {'measuring': 0.5, 'compiling': 2.0, 'choices': 20, 'matmuls': 1}\n", r.stderr)
 
     def test_failures(self):
         """A program that cannot run is said, and fails the script."""
