@@ -143,6 +143,8 @@ def side(a):
             if not pid:
                 run_program(path, os.path.join(a.out, path.stem), session, a.limit)
             running[pid] = path, time.time()
+        if not running:  # what was left is late
+            break
         pid, _ = os.waitpid(-1, os.WNOHANG)
         if pid:
             running.pop(pid, None)
@@ -258,7 +260,11 @@ def main(argv=None):
                        *(["--names", names] if names else []), *(["--deadline", str(deadline)] if deadline else []), *flags]
             return subprocess.Popen(command, env=env, stdin=subprocess.DEVNULL)
 
-        ended = [s.wait() for s in [start("tritonc", deadline=deadline), start("triton", deadline=deadline)]]
+        sides = {"through tritonc": start("tritonc", deadline=deadline), "with Triton alone": start("triton", deadline=deadline)}
+        ended = [s.wait() for s in sides.values()]
+        for how, status in zip(sides, ended):
+            if status:  # it could not begin: a verdict on each program would say that of the program
+                p.exit(1, f"{p.prog}: no program was run {how}: the process that starts them ended with status {status}, for the reason above\n")
         rows = {path: {"name": path.name, **verdict(path, folders)} for path in programs(a)}
 
         def those(bad):

@@ -111,6 +111,13 @@ class ProgramsTest(Case):
         self.assertEqual(r.returncode, 1)  # nothing is ok
         self.assertIn("2 programs, 0 kernels: 2 late\n", r.stdout)
 
+    def test_no_side(self):
+        """Without tritonc no program has a verdict."""
+        (self.folder / "good.py").write_text(PROGRAMS["good"])
+        r = subprocess.run([sys.executable, str(HERE.parent / "check_programs.py"), str(self.folder), "--program", "/no/tritonc"], env=self.env, capture_output=True, text=True)
+        self.assertEqual((r.returncode, r.stdout), (1, ""))
+        self.assertRegex(r.stderr, "there is no program /no/tritonc(.|\n)*no program was run through tritonc: the process that starts them ended with status 1, for the reason above\n$")
+
     def test_nothing(self):
         with contextlib.redirect_stderr(io.StringIO()) as out, self.assertRaises(SystemExit):
             check_programs.main([str(self.folder), "--only", "nothing"])
