@@ -61,6 +61,7 @@ type trip struct {
 
 	backend Backend
 	facts   *sdk.Facts
+	await   func(context.Context) error // waits for the backend's process; nil: it runs
 	target  Target
 	// loadDialects asks the backend for the declarations of its dialects.
 	loadDialects func() ([]sdk.Dialect, error)
@@ -80,6 +81,9 @@ type trip struct {
 	printed  strings.Builder // while it was compiled
 }
 
+// startStage is the row of what is waited for a backend.
+const startStage = "backend start"
+
 // clock starts timing a step; calling what it returns ends it.
 func (t *trip) clock(stage string) func() {
 	start := time.Now()
@@ -88,12 +92,32 @@ func (t *trip) clock(stage string) func() {
 
 func (t *trip) meetBackend(ctx context.Context, target Target) (err error) {
 	begin := time.Now().Add(-t.identifying)
-	defer func() { t.timings = append(t.timings, Timing{Stage: "backend start", Time: time.Since(begin)}) }()
+	defer func() { t.timings = append(t.timings, Timing{Stage: startStage, Time: time.Since(begin)}) }()
 	if t.backend, t.target, err = t.opts.Select(ctx, target); err != nil {
 		return err
 	}
 	t.loadDialects = func() ([]sdk.Dialect, error) { return t.backend.LoadDialects(ctx) }
+	if ahead, ok := t.backend.(wire.Ahead); ok {
+		t.facts, t.await, err = ahead.FactsAhead(ctx)
+		return err
+	}
 	t.facts, err = t.backend.Facts(ctx)
+	return err
+}
+
+// awaitBackend waits for the process that was started meanwhile, as part of the row that
+// meetBackend has begun.
+func (t *trip) awaitBackend(ctx context.Context) error {
+	if t.await == nil {
+		return nil
+	}
+	begin := time.Now()
+	err := t.await(ctx)
+	for i := range t.timings {
+		if row := &t.timings[i]; row.Stage == startStage {
+			row.Time += time.Since(begin)
+		}
+	}
 	return err
 }
 
@@ -173,6 +197,9 @@ func (t *trip) checkFileOptions() error {
 func (t *trip) runStages(ctx context.Context) error {
 	if len(t.plan.run) == 0 {
 		return nil // an artifact was given and it is the one that is wanted
+	}
+	if err := t.awaitBackend(ctx); err != nil {
+		return err
 	}
 	resp, err := t.backend.RunStages(ctx, sdk.RunStagesRequest{
 		Target: t.target, OptionsJSON: t.options,

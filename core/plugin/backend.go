@@ -23,7 +23,9 @@ type Backend struct {
 	host  *Host
 	found process.Found
 
-	mu    sync.Mutex // held during a start, so that there is only one
+	starting sync.Mutex // held during a start, so that there is only one
+
+	mu    sync.Mutex // not held while anything is waited for
 	proc  *process.Process
 	facts *sdk.Facts // of proc's program
 	used  bool       // proc was asked for more than what it is
@@ -56,6 +58,44 @@ func (b *Backend) Hidden() bool { return b.hidden }
 func (b *Backend) Facts(ctx context.Context) (*sdk.Facts, error) {
 	_, facts, err := b.running(ctx, new(restarts), true)
 	return facts, err
+}
+
+// FactsAhead is Facts without waiting for a process: where the facts are remembered, one is
+// started meanwhile, and await returns once there is one, or its start has failed. A nil
+// await: there is nothing to wait for.
+func (b *Backend) FactsAhead(ctx context.Context) (facts *sdk.Facts, await func(context.Context) error, err error) {
+	if c, facts := b.current(); c != nil {
+		return facts, nil, nil
+	}
+	r, ok := b.remembered()
+	if !ok || r.Description == nil || !isBinary(b.found.Path) {
+		facts, err = b.Facts(ctx)
+		return facts, nil, err
+	}
+	// What fails before it needs the process does not end the start: the next compile
+	// of the session will need it.
+	apart, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	over := make(chan error, 1)
+	go func() {
+		_, _, err := b.running(apart, new(restarts), true)
+		over <- err
+		cancel()
+	}()
+	go func() {
+		select {
+		case <-b.host.closing:
+			cancel()
+		case <-apart.Done():
+		}
+	}()
+	return &r.Facts, func(ctx context.Context) error {
+		select {
+		case err := <-over:
+			return err
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}, nil
 }
 
 // FactsAgain is Facts as the program tells them now.

@@ -119,29 +119,43 @@ func try[R any](ctx context.Context, b *Backend, p *process.Process, t *task, f 
 // more if that dies before it is of use. use says that it is to do more than to describe
 // itself.
 func (b *Backend) running(ctx context.Context, used *restarts, use bool) (*process.Process, *sdk.Facts, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
+	b.starting.Lock()
+	defer b.starting.Unlock()
 	for {
 		if b.host.isClosed() {
 			return nil, nil, fmt.Errorf("backend %s: the session is closed", b.found.Name)
 		}
-		if b.proc != nil && !b.proc.HasExited() {
-			b.used = b.used || use
-			return b.proc, b.facts, nil
+		p, facts, ended := b.use(use)
+		if p != nil {
+			return p, facts, nil
 		}
-		if b.proc != nil {
-			b.proc.Stop() // its socket is left over
-			b.proc = nil
+		if ended != nil {
+			ended.Stop() // its socket is left over
 		}
 		p, facts, err := b.begin(ctx)
 		if err == nil {
+			b.mu.Lock()
 			b.proc, b.facts, b.used = p, facts, use
+			b.mu.Unlock()
 			return p, facts, nil
 		}
 		if !used.again(ctx, b, err) {
 			return nil, nil, err
 		}
 	}
+}
+
+// use returns the process that lives, or else the one that has ended, if there is one,
+// and forgets it.
+func (b *Backend) use(use bool) (lives *process.Process, facts *sdk.Facts, ended *process.Process) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.proc == nil || b.proc.HasExited() {
+		ended, b.proc = b.proc, nil
+		return nil, nil, ended
+	}
+	b.used = b.used || use
+	return b.proc, b.facts, nil
 }
 
 // begin starts a process and asks what it is, unless that is remembered of a program
@@ -267,6 +281,8 @@ func (b *Backend) end(p *process.Process, ready <-chan struct{}) {
 
 // stop ends the process, if there is one.
 func (b *Backend) stop() {
+	b.starting.Lock() // the host is closed, so that no start follows one under way
+	defer b.starting.Unlock()
 	b.mu.Lock()
 	p := b.proc
 	b.proc = nil

@@ -90,14 +90,12 @@ func (h *Host) Running() (list []Running) {
 	return list
 }
 
-// processes are those that backends have now, in their order. A backend that is starting
-// holds its mutex; its process is there once it has started.
+// processes are those that backends have now, in their order. That of a backend that is
+// starting is there once it has started.
 func (h *Host) processes() iter.Seq2[*Backend, *process.Process] {
 	return func(yield func(*Backend, *process.Process) bool) {
 		for _, b := range h.backends {
-			if !b.mu.TryLock() {
-				continue
-			}
+			b.mu.Lock()
 			p := b.proc
 			b.mu.Unlock()
 			if p != nil && !p.HasExited() && !yield(b, p) {
@@ -118,20 +116,23 @@ func (h *Host) DrainLog() {
 // EndUnused ends the processes that have described themselves and done nothing else.
 func (h *Host) EndUnused() {
 	for _, b := range h.backends {
-		if !b.mu.TryLock() {
-			continue // it is starting for somebody
-		}
-		if p := b.proc; p != nil && !b.used {
+		b.mu.Lock()
+		p := b.proc
+		if b.used {
+			p = nil
+		} else {
 			b.proc = nil
-			if h.beginStop() {
-				go func() {
-					defer h.stopping.Done()
-					p.Stop()
-				}()
-			} else {
-				p.Stop()
-			}
 		}
 		b.mu.Unlock()
+		switch {
+		case p == nil:
+		case h.beginStop():
+			go func() {
+				defer h.stopping.Done()
+				p.Stop()
+			}()
+		default:
+			p.Stop()
+		}
 	}
 }

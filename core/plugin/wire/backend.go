@@ -18,6 +18,14 @@ type Backend interface {
 	RunStages(ctx context.Context, req sdk.RunStagesRequest) (sdk.RunStagesResponse, error)
 }
 
+// Ahead is a Backend that knows its facts before its process has started.
+type Ahead interface {
+	Backend
+	// FactsAhead is Facts without waiting for the process, for which await waits. A nil
+	// await: it runs.
+	FactsAhead(ctx context.Context) (facts *sdk.Facts, await func(context.Context) error, err error)
+}
+
 // AddStagesResponse lists the stages of a compile, first to last.
 type AddStagesResponse struct {
 	Stages      []sdk.Stage

@@ -28,6 +28,10 @@ func misbehave(mode string) {
 		if firstTime() {
 			syscall.Kill(os.Getpid(), syscall.SIGKILL)
 		}
+	case "hangs-later": // once there is a file <program>.hang
+		if _, err := os.Stat(os.Args[0] + ".hang"); err == nil {
+			select {}
+		}
 	case "stops-at-start":
 		syscall.Kill(os.Getpid(), syscall.SIGSTOP)
 	case "rubbish":

@@ -1,0 +1,82 @@
+package plugin
+
+import (
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/tritonc/tritonc/core/plugin/wire"
+)
+
+var _ wire.Ahead = (*Backend)(nil)
+
+// aheadHosts are hosts of one backend, one after the other, which remember what the first
+// one was told.
+func aheadHosts(t *testing.T, mode string) (next func() (*Host, *Backend), program string) {
+	home := t.TempDir()
+	opts := Options{
+		Dirs:      []string{testBackend(t, mode)},
+		LookupEnv: func(key string) (string, bool) { return home, key == "HOME" },
+	}
+	next = func() (*Host, *Backend) {
+		h := newHost(t, opts)
+		b, err := h.Backend(mode)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return h, b
+	}
+	h, b := next()
+	if facts, await, err := b.FactsAhead(t.Context()); err != nil || await != nil || facts.Name != mode {
+		t.Fatalf("of a program that nobody knows: %+v, await %t, %v", facts, await != nil, err)
+	}
+	if facts, await, err := b.FactsAhead(t.Context()); err != nil || await != nil || facts.Name != mode {
+		t.Errorf("of one that runs: %+v, await %t, %v", facts, await != nil, err)
+	}
+	h.Close()
+	return next, b.Path()
+}
+
+// TestFactsAhead: the facts of a program that is known come before its process, which
+// starts meanwhile, and is the one that calls go to.
+func TestFactsAhead(t *testing.T) {
+	next, _ := aheadHosts(t, "works")
+	h, b := next()
+	facts, await, err := b.FactsAhead(t.Context())
+	if err != nil || await == nil || facts.Name != "works" {
+		t.Fatalf("got %+v, await %t, %v", facts, await != nil, err)
+	}
+	if err := await(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	running := h.Running()
+	if pid := mustRun(t, b, "pid", ""); len(running) != 1 || strconv.Itoa(running[0].PID) != pid {
+		t.Errorf("the call went to %s, and there were %v", pid, running)
+	}
+}
+
+// TestHangsAhead: a start under way holds up neither a caller who gives up nor the end of
+// the session, and leaves no process.
+func TestHangsAhead(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("the mode is for Unix")
+	}
+	next, program := aheadHosts(t, "hangs-later")
+	if err := os.WriteFile(program+".hang", nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h, b := next()
+	_, await, err := b.FactsAhead(t.Context())
+	if err != nil || await == nil {
+		t.Fatalf("await %t, %v", await != nil, err)
+	}
+	h.Close()
+	if err := await(t.Context()); err == nil || !strings.Contains(err.Error(), "cancel") && !strings.Contains(err.Error(), "closed") {
+		t.Errorf("the start, which would have had a time limit, ended with %v", err)
+	}
+	if list := h.Running(); len(list) > 0 {
+		t.Errorf("%v still runs", list)
+	}
+}
