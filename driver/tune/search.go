@@ -84,6 +84,7 @@ func (l *listed) next(n int, _ map[int]float64) []int {
 type guided struct {
 	points [][]float64 // of the configurations
 	left   int
+	most   int // that are measured at a time
 	tried  []int
 	done   map[int]bool
 	rng    *rand.Rand
@@ -100,11 +101,27 @@ func newGuided(configs []Config, left int, seed uint64) *guided {
 		dims = len(g.points[0])
 	}
 	g.first = min(max(left/4, dims+1), max(left/2, 1))
+	g.most = max(left/guidedPart, guidedLeast)
 	return g
 }
 
+// Of a search's points a quarter may be under way at a time, or four: a choice learns
+// nothing from those. With 16 of 29 at a time three of six searches of an attention's
+// configurations end 4.6 % from the fastest, with a quarter all within 3 %.
+const (
+	guidedPart  = 4
+	guidedLeast = 4
+)
+
 func (g *guided) next(n int, times map[int]float64) []int {
 	var out []int
+	under := 0
+	for _, k := range g.tried {
+		if _, ok := times[k]; !ok {
+			under++
+		}
+	}
+	n = min(n, g.most-under)
 	for len(out) < n && g.left > 0 && len(g.tried) < len(g.points) {
 		var at int
 		if len(g.tried) < g.first {
