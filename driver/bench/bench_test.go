@@ -140,3 +140,26 @@ func TestTimes(t *testing.T) {
 		t.Error("quantile of one time")
 	}
 }
+
+// slowHooks take a thousand times as long as a launch.
+type slowHooks struct{ called int }
+
+func (h *slowHooks) Before(context.Context) error {
+	h.called++
+	time.Sleep(20 * time.Millisecond)
+	return nil
+}
+
+func (h *slowHooks) After(context.Context) error { return nil }
+
+// TestSlowHooks: hooks that take long leave time for few launches.
+func TestSlowHooks(t *testing.T) {
+	dev := &fakeDevice{each: 100 * time.Microsecond}
+	h := &slowHooks{}
+	if _, err := MeasureHooked(t.Context(), dev, h, nil, driver.Launch{}, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if h.called > 13 { // 1, 5 to estimate, at most 1 of warm-up and 5 that count
+		t.Errorf("hooks were called %d times", h.called)
+	}
+}

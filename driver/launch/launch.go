@@ -35,7 +35,12 @@ type Request struct {
 	// ArgFlag and ConfigFlag are the flags of a command line by which arguments and the
 	// number of a configuration are given, for the help of errors; "" where there is none.
 	ArgFlag, ConfigFlag string
+	// Compiler, when not nil, compiles in the place of core.Compile.
+	Compiler Compiler
 }
+
+// Compiler compiles a variant: the one of want, as core.Variants lists it.
+type Compiler func(ctx context.Context, variant *core.Source, want core.Want, target core.Target, opts *core.Options) (*core.Kernel, error)
 
 // Kernel is a kernel that is ready to run on its arguments.
 type Kernel struct {
@@ -47,6 +52,7 @@ type Kernel struct {
 	// does what Triton does for a configuration that has been chosen.
 	Hooks *Hooks
 
+	want    core.Want // of which the variant is the only one
 	device  driver.Device
 	loaded  driver.Kernel
 	args    []passed              // in the order of the compiled kernel's parameters
@@ -138,12 +144,20 @@ func Compile(ctx context.Context, req Request) (*Kernel, error) {
 func (p *Prepared) FindUsage(ctx context.Context) error {
 	opts := p.req.Options
 	opts.Stages = nil
-	k, err := core.Compile(ctx, p.variant, p.req.Target, &opts)
+	k, err := p.compile(ctx, &opts)
 	if err != nil {
 		return named(err)
 	}
 	p.usage, err = driver.ParseMetadata(k.Metadata)
 	return err
+}
+
+// compile has the variant compiled.
+func (p *Prepared) compile(ctx context.Context, opts *core.Options) (*core.Kernel, error) {
+	if f := p.req.Compiler; f != nil {
+		return f(ctx, p.variant, p.kernel.want, p.req.Target, opts)
+	}
+	return core.Compile(ctx, p.variant, p.req.Target, opts)
 }
 
 // Compile compiles the kernel and loads it into a device.
@@ -177,7 +191,7 @@ func (p *Prepared) Build(ctx context.Context, stage string) (*Built, error) {
 	var err error
 	opts := req.Options
 	opts.Stages = append([]string{stage}, opts.Stages...)
-	if k.Compiled, err = core.Compile(ctx, p.variant, req.Target, &opts); err != nil {
+	if k.Compiled, err = p.compile(ctx, &opts); err != nil {
 		return nil, named(err)
 	}
 	a := k.Compiled.Artifact(stage)
@@ -242,9 +256,8 @@ func (k *Kernel) specialize(ctx context.Context, req *Request) (*core.Source, er
 	if text == "" {
 		text = " " // core takes an empty one for none
 	}
-	variants, err := core.Variants(ctx, req.Source, req.Target, &req.Options, core.Want{
-		Kernel: info.Name, Signature: text, Launch: launch,
-	})
+	k.want = core.Want{Kernel: info.Name, Signature: text, Launch: launch}
+	variants, err := core.Variants(ctx, req.Source, req.Target, &req.Options, k.want)
 	if err != nil {
 		return nil, named(err)
 	}

@@ -9,6 +9,9 @@
 // A File keeps what was measured, keyed as Triton keys it, with the device and the
 // versions; files are merged, and looked up for a launch.
 //
+// A Measurer is a device that stands for many elsewhere: what is built it measures several
+// at a time, and the leaders once more on one of them, in turn.
+//
 // A Tuner does this for the autotuned kernels of a program, at their first launch for each
 // key.
 //

@@ -1,6 +1,7 @@
 package tune
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -43,6 +44,8 @@ type Options struct {
 	// Parallel is how many configurations are compiled at a time; 0: as many as
 	// there are cores.
 	Parallel int
+	// Compiler, when not nil, compiles in the place of core.Compile.
+	Compiler launch.Compiler
 	Search   Search
 	// Bench says how long is measured. What @triton.autotune says goes before it.
 	Bench bench.Options
@@ -75,6 +78,10 @@ type Result struct {
 	// Compiling the time from that begin to the end of the last compile, and Measuring
 	// the time for which the device was at work, loading included.
 	Whole, Compiling, Measuring time.Duration
+	// Again is how many of the fastest one device has measured again, by the name On; 0
+	// where one device has measured all.
+	Again int
+	On    string
 	// Best is the fastest configuration, nil where none has a time.
 	Best *frontend.ConfigInfo
 	// Tuning is what the decorator says; nil without one.
@@ -99,6 +106,10 @@ func Run(ctx context.Context, opts Options) (*Result, error) {
 // finish searches, and says what was found.
 func (t *tuner) finish(ctx context.Context) (*Result, error) {
 	err := t.search(ctx)
+	t.arrange()
+	if m, ok := t.opts.Device.(Measurer); ok && err == nil && !m.Properties().Simulated {
+		err = t.again(ctx, m)
+	}
 	t.result.Whole = time.Since(t.began)
 	t.entry.sort()
 	t.result.Best = t.best()
@@ -114,6 +125,7 @@ type tuner struct {
 	left    []frontend.ConfigInfo // the configurations that pruning leaves
 	configs []Config              // what they give
 	entry   *Entry
+	order   []int // in left, of the entry's configurations
 	result  *Result
 	times   map[int]float64 // microseconds, by index in left
 	began   time.Time
@@ -129,6 +141,23 @@ type tuner struct {
 	hooking sync.Mutex
 	// memory is held by whoever looks at buffers.
 	memory sync.Mutex
+	// slots hold a token of each compile under way.
+	slots chan struct{}
+}
+
+// arrange brings the entry's configurations into the order that they have in left: which
+// of them was measured first says nothing.
+func (t *tuner) arrange() {
+	places := make([]int, len(t.order))
+	for i := range places {
+		places[i] = i
+	}
+	slices.SortFunc(places, func(a, b int) int { return cmp.Compare(t.order[a], t.order[b]) })
+	configs, order := make([]Measured, len(places)), make([]int, len(places))
+	for to, from := range places {
+		configs[to], order[to] = t.entry.Configs[from], t.order[from]
+	}
+	t.entry.Configs, t.order = configs, order
 }
 
 // best is the fastest configuration so far, or nil.
@@ -273,16 +302,19 @@ func (t *tuner) request(number int, args []launch.Arg) launch.Request {
 	if number >= 0 {
 		src.Config = strconv.Itoa(number)
 	}
-	return launch.Request{Source: &src, Kernel: o.Kernel, Args: args, Target: o.Target, Options: o.Options, Device: o.Device, Buffer: t.buffer, ArgFlag: o.ArgFlag}
+	return launch.Request{Source: &src, Kernel: o.Kernel, Args: args, Target: o.Target, Options: o.Options, Device: o.Device, Buffer: t.buffer, ArgFlag: o.ArgFlag, Compiler: o.Compiler}
 }
 
 // built is a configuration that was compiled, or why it was not.
 type built struct {
 	index    int
 	warnings diag.List
-	// run measures it.
-	run func(ctx context.Context) (bench.Times, error)
-	err error
+	// run measures it; trial makes a Trial of it, for a Measurer.
+	run   func(ctx context.Context) (bench.Times, error)
+	trial func(ctx context.Context) (Trial, error)
+	// outcome is what a Measurer says of it; nil where it is to be measured.
+	outcome *Outcome
+	err     error
 }
 
 // search compiles what the chooser proposes, and measures one after another.
@@ -292,9 +324,17 @@ func (t *tuner) search(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	workers := o.Parallel
-	if workers <= 0 {
-		workers = runtime.GOMAXPROCS(0)
+	compiles := o.Parallel
+	if compiles <= 0 {
+		compiles = runtime.GOMAXPROCS(0)
+	}
+	t.slots = make(chan struct{}, compiles)
+	measurer, _ := o.Device.(Measurer)
+	atOnce := func() int {
+		if measurer == nil {
+			return compiles
+		}
+		return compiles + perDevice*measurer.Parallel()
 	}
 	t.result.Tried = o.Search.points(len(t.configs))
 	t.progress(nil)
@@ -305,20 +345,21 @@ func (t *tuner) search(ctx context.Context) error {
 	defer stop()
 	done := make(chan built, len(t.configs))
 	under := 0
-	for {
-		for _, index := range choose.next(workers-under, t.times) {
+	begin := func() {
+		for _, index := range choose.next(atOnce()-under, t.times) {
 			under++
-			wg.Go(func() { done <- t.ready(compileCtx, index) })
+			wg.Go(func() { done <- t.ready(compileCtx, measurer, index) })
 		}
+	}
+	for {
+		begin()
 		if under == 0 {
 			return nil
 		}
 		b := <-done
 		under--
-		// What is to be measured later is compiled meanwhile: ask for more before measuring.
-		for _, index := range choose.next(workers-under, t.times) {
-			under++
-			wg.Go(func() { done <- t.ready(compileCtx, index) })
+		if b.outcome == nil {
+			begin() // what is to be measured later is compiled meanwhile
 		}
 		if err := t.measure(ctx, b); err != nil {
 			return err
@@ -326,13 +367,23 @@ func (t *tuner) search(ctx context.Context) error {
 	}
 }
 
-// ready compiles a configuration, and notes when that was done.
-func (t *tuner) ready(ctx context.Context, index int) built {
+// perDevice is how many configurations a device is given: one that it measures, and the
+// next.
+const perDevice = 2
+
+// ready compiles a configuration, and notes when that was done. A Measurer's is measured,
+// too.
+func (t *tuner) ready(ctx context.Context, m Measurer, index int) built {
+	t.slots <- struct{}{}
 	b := t.compile(ctx, index)
+	<-t.slots
 	b.index = index
 	t.mu.Lock()
-	defer t.mu.Unlock()
 	t.lastCompiled = time.Now()
+	t.mu.Unlock()
+	if m != nil && b.err == nil {
+		b.outcome, b.err = t.elsewhere(ctx, m, &b)
+	}
 	return b
 }
 
@@ -371,6 +422,9 @@ func (t *tuner) build(ctx context.Context, index int) (b built) {
 	}
 	b.warnings = kernel.Compiled.Warnings
 	b.run = func(ctx context.Context) (bench.Times, error) { return t.run(ctx, kernel, grid) }
+	if m, ok := t.opts.Device.(Measurer); ok {
+		b.trial = func(ctx context.Context) (Trial, error) { return t.trial(ctx, m, kernel, grid) }
+	}
 	return b
 }
 
@@ -381,28 +435,48 @@ func (t *tuner) measure(ctx context.Context, b built) error {
 	t.warn(b.warnings)
 	start := time.Now()
 	times, err := bench.Times(nil), b.err
-	if err == nil {
+	switch {
+	case b.outcome != nil:
+		times, err = b.outcome.Times, failureOf(b.outcome)
+		t.result.Measuring += b.outcome.Took
+	case err == nil:
 		times, err = b.run(ctx)
+		t.result.Measuring += time.Since(start)
 	}
-	t.result.Measuring += time.Since(start)
 	t.mu.Lock()
 	t.result.Compiling = t.lastCompiled.Sub(t.began)
 	t.mu.Unlock()
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
+	case errors.As(err, new(*endError)):
+		return err
 	case err != nil && t.ends(err):
 		return fmt.Errorf("configuration %d (%s): %w", t.left[b.index].Number, m.Config.Text(), err)
-	case err != nil:
-		m.Error = reason(err)
-		t.times[b.index] = math.Inf(1)
-	default:
-		m.Time, m.Low, m.High = micros(times.Median()), micros(times.Quantile(0.2)), micros(times.Quantile(0.8))
-		t.times[b.index] = m.Time
 	}
-	t.entry.Configs = append(t.entry.Configs, m)
+	m.set(times, err)
+	t.times[b.index] = m.cost()
+	t.entry.Configs, t.order = append(t.entry.Configs, m), append(t.order, b.index)
 	t.progress(&m)
 	return nil
+}
+
+// set notes times, or the error for which there are none.
+func (m *Measured) set(times bench.Times, err error) {
+	*m = Measured{Config: m.Config}
+	if err != nil {
+		m.Error = Reason(err)
+		return
+	}
+	m.Time, m.Low, m.High = micros(times.Median()), micros(times.Quantile(0.2)), micros(times.Quantile(0.8))
+}
+
+// cost is the time for a search.
+func (m *Measured) cost() float64 {
+	if !m.OK() {
+		return math.Inf(1)
+	}
+	return m.Time
 }
 
 // warn keeps warnings of a configuration, but for places that others warned of.
@@ -432,7 +506,7 @@ func (t *tuner) run(ctx context.Context, b *launch.Built, grid [3]int) (bench.Ti
 	if k.Hooks == nil {
 		return bench.Measure(ctx, dev, placed.Kernel, placed.Launch, t.bench)
 	}
-	h := &arrayHooks{k.Hooks, t.buffers}
+	h := &arrayHooks{k.Hooks, t}
 	return t.measureHooked(ctx, h, placed.Kernel, placed.Launch)
 }
 
@@ -459,6 +533,25 @@ func (t *tuner) buffer(x *array.Array) driver.Buffer {
 	}
 	t.buffers[x] = b
 	return b
+}
+
+// find is the memory of an array, or nil where it has none.
+func (t *tuner) find(x *array.Array) driver.Buffer {
+	t.memory.Lock()
+	defer t.memory.Unlock()
+	return t.buffers[x]
+}
+
+// freeThese gives back the memory of some arrays.
+func (t *tuner) freeThese(list []*array.Array) {
+	t.memory.Lock()
+	defer t.memory.Unlock()
+	for _, x := range list {
+		if b := t.buffers[x]; b != nil {
+			b.Free()
+			delete(t.buffers, x)
+		}
+	}
 }
 
 // freeOwn gives back the memory of arrays that one configuration alone has.
@@ -492,8 +585,8 @@ func (t *tuner) ends(err error) bool {
 	return false
 }
 
-// reason is an error in one line.
-func reason(err error) string {
+// Reason is an error in one line, as an entry has it.
+func Reason(err error) string {
 	var resources *driver.OutOfResources
 	if errors.As(err, &resources) {
 		return "OutOfResources: " + resources.Error()

@@ -217,29 +217,6 @@ func TestRunHooks(t *testing.T) {
 	}
 }
 
-// slowHooks take a thousand times as long as a launch.
-type slowHooks struct{ called int }
-
-func (h *slowHooks) Before(context.Context) error {
-	h.called++
-	time.Sleep(20 * time.Millisecond)
-	return nil
-}
-
-func (h *slowHooks) After(context.Context) error { return nil }
-
-// TestSlowHooks: hooks that take long leave time for few launches.
-func TestSlowHooks(t *testing.T) {
-	dev := newTimed()
-	h := &slowHooks{}
-	if _, err := bench.Measure(t.Context(), &hookedTimer{dev, h, dev}, nil, driver.Launch{}, bench.Options{}); err != nil {
-		t.Fatal(err)
-	}
-	if h.called > 13 { // 1, 5 to estimate, at most 1 of warm-up and 5 that count
-		t.Errorf("hooks were called %d times", h.called)
-	}
-}
-
 // TestStopped: what was measured is kept when the user stops, and when the device is
 // lost.
 func TestStopped(t *testing.T) {
