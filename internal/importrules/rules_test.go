@@ -127,6 +127,7 @@ var rules = []rule{
 	{"examples/...", []string{"backends/npu/chip", "core/diag", "core/input", "core/work", "core/frontend/syntax", "driver/...", "plugin-sdk/target", "examples/..."}, nil, "a program that carries its kernels compiled carries no compiler"},
 	{"farm/bus", []string{"core/diag"}, natsClient, "a connection knows nothing of what is sent over it"},
 	{"farm/work", []string{"core/diag", "farm/bus"}, natsClient, "a queue does not know what its tasks are"},
+	{"farm/times", []string{"core/...", "plugin-sdk/...", "driver/...", "farm/bus"}, nil, "times are what driver/tune measures"},
 	{"cmd/tritonc/serve/...", []string{"core/...", "plugin-sdk/...", "cmd/tritonc/serve/..."}, nil, "who is served, and when, is not an affair of devices and verbs"},
 	{"cmd/...", []string{"backends/npu/chip", "core/...", "plugin-sdk/...", "driver/...", "cmd/..."}, nil, "the command reaches a backend only as a process; chips are what simulated devices know"},
 	{"internal/golden", nil, nil, "a test library"},
