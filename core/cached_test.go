@@ -99,19 +99,10 @@ func newCacheTest(t *testing.T) *cacheTest {
 func (c *cacheTest) compile() (*Kernel, error) {
 	c.t.Helper()
 	src := c.src
-	src.Import = func(module string) (*Source, error) {
-		text, ok := c.modules[module]
-		if !ok {
-			return nil, nil
-		}
-		return &Source{Path: module + ".py", Text: []byte(text)}, nil
-	}
+	src.Import = c.find
 	c.printed = ""
 	opts := &Options{
-		Select: func(_ context.Context, t Target) (Backend, Target, error) {
-			t.WarpSize = 8
-			return c.backend, t, nil
-		},
+		Select: c.choose,
 		Values: c.values, Stages: c.stages, Cache: c.cache, Print: func(s string) { c.printed += s },
 	}
 	variants, err := Variants(c.t.Context(), &src, c.target, opts, Want{Signature: c.sig})
@@ -119,6 +110,19 @@ func (c *cacheTest) compile() (*Kernel, error) {
 		c.t.Fatal(err)
 	}
 	return Compile(c.t.Context(), variants[0], c.target, opts)
+}
+
+func (c *cacheTest) find(module string) (*Source, error) {
+	text, ok := c.modules[module]
+	if !ok {
+		return nil, nil
+	}
+	return &Source{Path: module + ".py", Text: []byte(text)}, nil
+}
+
+func (c *cacheTest) choose(_ context.Context, t Target) (Backend, Target, error) {
+	t.WarpSize = 8
+	return c.backend, t, nil
 }
 
 // want compiles and checks whether that was work for the backend.
@@ -136,6 +140,42 @@ func (c *cacheTest) want(what string, fresh bool) *Kernel {
 		c.t.Errorf("%s: timings %v", what, k.Timings)
 	}
 	return k
+}
+
+// TestCached: what the cache has is found without compiling, and nothing else is.
+func TestCached(t *testing.T) {
+	c := newCacheTest(t)
+	look := func() *Kernel {
+		t.Helper()
+		opts := &Options{Select: c.choose, Values: c.values, Stages: c.stages, Cache: c.cache}
+		src := c.src
+		src.Import = c.find
+		variants, err := Variants(t.Context(), &src, c.target, opts, Want{Signature: c.sig})
+		if err != nil {
+			t.Fatal(err)
+		}
+		k, err := Cached(t.Context(), variants[0], c.target, opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return k
+	}
+	if k := look(); k != nil || c.backend.compiles != 0 {
+		t.Errorf("an empty cache has %v, compiled %d times", k, c.backend.compiles)
+	}
+	want := c.want("first", true)
+	got := look()
+	if got == nil {
+		t.Fatal("it is not found")
+	}
+	want.Timings, got.Timings = nil, nil
+	if d := gocmp.Diff(want, got); d != "" || c.backend.compiles != 1 {
+		t.Errorf("compiled %d times: %s", c.backend.compiles, d)
+	}
+	c.modules["consts"] += "\n"
+	if k := look(); k != nil {
+		t.Errorf("found with another module")
+	}
 }
 
 // TestCacheSame: what comes out of the cache is what was compiled, all of it.
