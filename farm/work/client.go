@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
@@ -193,10 +195,7 @@ func (c *Client) Workers() (list []State) {
 
 // Announce tells workers of a class, before the first task of it.
 func (c *Client) Announce(ctx context.Context, class *Class) error {
-	text, err := json.Marshal(class)
-	if err == nil {
-		_, err = c.q.classes.Put(ctx, class.ID(), text)
-	}
+	err := c.q.describe(ctx, class, true)
 	if err == nil {
 		_, err = c.q.consumer(ctx, class.ID())
 	}
@@ -206,6 +205,28 @@ func (c *Client) Announce(ctx context.Context, class *Class) error {
 		c.mu.Unlock()
 	}
 	return err
+}
+
+// Others says how workers that are alive and do tasks for the target of a class differ from
+// it.
+func (c *Client) Others(ctx context.Context, class *Class) (differences []string) {
+	c.mu.Lock()
+	ids := slices.Sorted(maps.Keys(c.alive))
+	c.mu.Unlock()
+	for _, id := range ids {
+		entry, err := c.q.classes.Get(ctx, id)
+		if err != nil {
+			continue
+		}
+		other := &Class{}
+		if json.Unmarshal(entry.Value(), other) != nil || other.Target != class.Target {
+			continue
+		}
+		if d := class.Same(other); d != "" && !slices.Contains(differences, d) {
+			differences = append(differences, d)
+		}
+	}
+	return differences
 }
 
 // NoWorkerError says that there is no worker for a class.
@@ -228,7 +249,7 @@ type MismatchError struct{ Text string }
 
 func (e *MismatchError) Error() string { return "two workers made different results: " + e.Text }
 
-// Do has a task done and returns its result, which is Done or GivenUp. The error is
+// Do has a task done and returns its result, which is Done, Failed or GivenUp. The error is
 // ctx's, or one of those above, or an *UntrustedError. Equal tasks that are under way are
 // done once.
 func (c *Client) Do(ctx context.Context, t *Task) (*Result, error) {
@@ -328,11 +349,11 @@ func (c *Client) check(ctx context.Context, t *Task, key string, r *Result, w *w
 	if err != nil {
 		return nil, err
 	}
-	if second.Kind != Done {
+	if second.Kind == GivenUp {
 		c.cfg.Log("a task could not be done twice: %s", second.Body)
 		return r, nil
 	}
-	if second.digest == r.digest {
+	if !second.differs(r) {
 		return r, nil
 	}
 	c.drop(ctx, r, second)
@@ -459,7 +480,7 @@ func (c *Client) look(ctx context.Context, class, key string, begin time.Time) (
 		return nil, err
 	}
 	switch r.Kind {
-	case Done:
+	case Done, Failed:
 		return r, nil
 	case GivenUp:
 		if r.at.After(begin) {

@@ -67,7 +67,7 @@ func (d *delivery) do(ctx context.Context) (_ *Result, err error) {
 	}()
 	d.count.begin()
 	start := time.Now()
-	body, err := d.Handler.Do(ctx, &Task{Class: d.class, Body: d.msg.Data()})
+	kind, body, err := d.Handler.Do(ctx, &Task{Class: d.class, Body: d.msg.Data(), Again: d.again})
 	if cause := context.Cause(ctx); err != nil && cause != nil {
 		err = cause
 	}
@@ -82,7 +82,7 @@ func (d *delivery) do(ctx context.Context) (_ *Result, err error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Result{Kind: Done, Body: body, Worker: d.ID, digest: digestOf(body)}, nil
+	return &Result{Kind: kind, Body: body, Worker: d.ID, digest: digestOf(body)}, nil
 }
 
 // answer stores what came of the task and acknowledges it, or gives it back.
@@ -119,7 +119,7 @@ func (d *delivery) keepResult(ctx context.Context, r *Result) error {
 				after = 0
 				continue
 			case err != nil:
-			case other.digest == r.digest, other.Kind != Done:
+			case other.Kind == Disputed || other.Kind == GivenUp || !other.differs(r):
 				return nil
 			default:
 				d.Log("two workers disagree: %s", disagreement(other, r))
@@ -138,7 +138,13 @@ func (d *delivery) keepResult(ctx context.Context, r *Result) error {
 
 // disagreement says whose results differ.
 func disagreement(a, b *Result) string {
-	return fmt.Sprintf("%s made %.12s and %s made %.12s", a.Worker, a.digest, b.Worker, b.digest)
+	what := func(r *Result) string {
+		if r.Kind == Done {
+			return fmt.Sprintf("%s made %.12s", r.Worker, r.digest)
+		}
+		return r.Worker + " failed"
+	}
+	return what(a) + " and " + what(b)
 }
 
 // giveUp ends a task that was tried too often.

@@ -2,6 +2,7 @@ package work
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -132,6 +133,22 @@ func (q *Queue) consumer(ctx context.Context, class string) (jetstream.Consumer,
 		return nil, fmt.Errorf("the consumer %s: %w", class, err)
 	}
 	return c, nil
+}
+
+// describe puts a class into its bucket: anew, so that it stays, or if it is not there.
+func (q *Queue) describe(ctx context.Context, c *Class, anew bool) error {
+	text, err := json.Marshal(c)
+	if err != nil {
+		return err
+	}
+	if anew {
+		_, err = q.classes.Put(ctx, c.ID(), text)
+		return err
+	}
+	if _, err = q.classes.Create(ctx, c.ID(), text); errors.Is(err, jetstream.ErrKeyExists) {
+		return nil
+	}
+	return err
 }
 
 // names splits the subject of a task or a result.

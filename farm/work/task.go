@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,10 +14,11 @@ import (
 
 // A Class is all that workers must have in common to make the same bytes of a task.
 type Class struct {
-	Target   string   `json:"target"`   // such as cuda:90
-	Compiler string   `json:"compiler"` // hash of the program
-	Backends []string `json:"backends"` // that may answer for the target, by their content
-	Tools    []string `json:"tools"`    // programs that they run, by their content
+	Target   string `json:"target"`   // such as cuda:90
+	Compiler string `json:"compiler"` // hash of the program
+	// Programs identify what else has a part in it, one per line, by their content: a name,
+	// a space, and what tells it from others.
+	Programs []string `json:"programs"`
 }
 
 // ID names the class in subjects.
@@ -36,10 +38,15 @@ func (c *Class) Same(other *Class) (difference string) {
 		return "another target, " + other.Target
 	case c.Compiler != other.Compiler:
 		return "another build of tritonc"
-	case strings.Join(c.Backends, "\n") != strings.Join(other.Backends, "\n"):
-		return "another backend"
-	case strings.Join(c.Tools, "\n") != strings.Join(other.Tools, "\n"):
-		return "other tools: " + strings.Join(other.Tools, ", ")
+	}
+	for i := range max(len(c.Programs), len(other.Programs)) {
+		if i >= len(c.Programs) || i >= len(other.Programs) || c.Programs[i] != other.Programs[i] {
+			name := slices.Concat(c.Programs[:min(i+1, len(c.Programs))], other.Programs[min(i, len(other.Programs)):])[i]
+			if cut := strings.LastIndexByte(name, ' '); cut > 0 {
+				name = name[:cut]
+			}
+			return "another " + strings.TrimSuffix(name, ":")
+		}
 	}
 	return ""
 }
@@ -48,6 +55,9 @@ func (c *Class) Same(other *Class) (difference string) {
 type Task struct {
 	Class string // ID of the class
 	Body  []byte
+	// Again says to a handler that it does a task once more, to see whether the same comes
+	// of it. It is not part of the task.
+	Again bool
 }
 
 // Key is the same for tasks that are the same.
@@ -63,8 +73,12 @@ func (t *Task) Key() string {
 type Kind string
 
 const (
-	// Done is a result that the handler made. The queue does not know what is in it.
+	// Done is a result that the handler made; all workers of the class make the same. The
+	// queue does not know what is in it.
 	Done Kind = "done"
+	// Failed is what a handler says of a task for which there is no such result. Where that
+	// names places of a machine it may differ from another's.
+	Failed Kind = "failed"
 	// GivenUp is that of a task which was tried too often. The body says why, as text.
 	GivenUp Kind = "given-up"
 	// Disputed replaces results that differ. The body says whose they are, as text.
@@ -82,8 +96,10 @@ type Result struct {
 	at     time.Time
 }
 
-// Digest identifies the body.
-func (r *Result) Digest() string { return r.digest }
+// differs reports whether workers that made these results disagree.
+func (r *Result) differs(other *Result) bool {
+	return r.Kind != other.Kind || r.Kind == Done && r.digest != other.digest
+}
 
 // Headers of messages.
 const (

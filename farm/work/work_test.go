@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -53,12 +54,9 @@ type stub struct {
 	done map[string]int // tasks by their bodies
 }
 
-func (s *stub) Serves(_ context.Context, c *Class) (bool, string) {
-	difference := s.class.Same(c)
-	return difference == "", difference
-}
+func (s *stub) Class(context.Context, string) (*Class, error) { return &s.class, nil }
 
-func (s *stub) Do(ctx context.Context, t *Task) ([]byte, error) {
+func (s *stub) Do(ctx context.Context, t *Task) (Kind, []byte, error) {
 	s.mu.Lock()
 	if s.done == nil {
 		s.done = map[string]int{}
@@ -66,9 +64,10 @@ func (s *stub) Do(ctx context.Context, t *Task) ([]byte, error) {
 	s.done[string(t.Body)]++
 	s.mu.Unlock()
 	if s.do != nil {
-		return s.do(ctx, t.Body)
+		body, err := s.do(ctx, t.Body)
+		return Done, body, err
 	}
-	return answer(t.Body), nil
+	return Done, answer(t.Body), nil
 }
 
 func (s *stub) total() (n int) {
@@ -284,12 +283,42 @@ func TestClasses(t *testing.T) {
 	if _, err := c.Do(t.Context(), task("x")); !errors.As(err, new(*NoWorkerError)) {
 		t.Fatalf("got %v", err)
 	}
+	if got := c.Others(t.Context(), &anyClass); !slices.Equal(got, []string{"another build of tritonc"}) {
+		t.Errorf("the workers differ by %q", got)
+	}
 	if n := foreign.total(); n != 0 {
 		t.Errorf("the foreign worker did %d tasks", n)
 	}
 	status, err := q.Status(t.Context())
 	if err != nil || status.Tasks != 0 {
 		t.Errorf("%d tasks are left in the queue, %v", status.Tasks, err)
+	}
+}
+
+// TestDifference: what tells two classes apart is named.
+func TestDifference(t *testing.T) {
+	base := Class{Target: "any:1", Compiler: "c", Programs: []string{"backend x 1", "tool llc 22"}}
+	for _, tt := range []struct {
+		change func(*Class)
+		want   string
+	}{
+		{func(*Class) {}, ""},
+		{func(c *Class) { c.Target = "any:2" }, "another target, any:2"},
+		{func(c *Class) { c.Compiler = "d" }, "another build of tritonc"},
+		{func(c *Class) { c.Programs[1] = "tool llc 23" }, "another tool llc"},
+		{func(c *Class) { c.Programs = c.Programs[:1] }, "another tool llc"},
+		{func(c *Class) { c.Programs = append(c.Programs, "tool ld 1") }, "another tool ld"},
+		{func(c *Class) { c.Programs = nil }, "another backend x"},
+	} {
+		other := base
+		other.Programs = slices.Clone(base.Programs)
+		tt.change(&other)
+		if got := base.Same(&other); got != tt.want {
+			t.Errorf("got %q, want %q", got, tt.want)
+		}
+		if (base.ID() == other.ID()) != (tt.want == "") {
+			t.Errorf("%q: the IDs do not tell", tt.want)
+		}
 	}
 }
 

@@ -14,13 +14,12 @@ import (
 
 // Handler does tasks.
 type Handler interface {
-	// Serves reports whether results of the class are made here byte for byte; if not,
-	// reason says what differs. It may take as long as a task, and is asked once.
-	Serves(ctx context.Context, c *Class) (ok bool, reason string)
-	// Do makes the body of a result. What is wrong with the task itself is a result; an
-	// error is the machine's, and has the task tried by another worker. Do returns soon
-	// after ctx has ended.
-	Do(ctx context.Context, t *Task) (body []byte, err error)
+	// Class is that of the tasks for a target which are done here; the error says why there
+	// are none. It may take as long as a task, and is asked once for a class.
+	Class(ctx context.Context, target string) (*Class, error)
+	// Do makes a result, which is Done or Failed. An error is the machine's, and has the
+	// task tried by another worker. Do returns soon after ctx has ended.
+	Do(ctx context.Context, t *Task) (kind Kind, body []byte, err error)
 }
 
 // Worker does tasks of a Queue.
@@ -100,12 +99,20 @@ func (w *Worker) Run(ctx, now context.Context, q *Queue) error {
 	}
 }
 
-// serve takes part in a class, if the worker makes the same of its tasks.
+// serve takes part in a class, if the worker makes the same of its tasks. Else it tells of
+// its own class for the target, so that clients can say what differs.
 func (w *Worker) serve(ctx, now context.Context, c *Class) {
 	id := c.ID()
-	ok, reason := w.Handler.Serves(ctx, c)
-	if !ok {
-		w.Log("%s: tasks of another kind are left to others: %s", c.Target, reason)
+	own, err := w.Handler.Class(ctx, c.Target)
+	if err != nil {
+		w.Log("%s: tasks are left to others: %v", c.Target, err)
+		return
+	}
+	if difference := own.Same(c); difference != "" {
+		w.Log("%s: tasks are left to others, which have %s", c.Target, difference)
+		if err := w.q.describe(ctx, own, false); err != nil {
+			w.Log("%s: the class cannot be told: %v", c.Target, err)
+		}
 		return
 	}
 	w.mu.Lock()
