@@ -41,7 +41,7 @@ func (c reportedCode) Error() string { return "reported by a server" }
 // did; what went wrong then is err. The command is checked already as far as that needs
 // no file.
 func (f *compileFlags) askServer(ctx context.Context, env *environment, files []string) (served bool, err error) {
-	if f.noServer || env.call != nil {
+	if f.noServer || f.farm || env.call != nil {
 		return false, nil
 	}
 	socket := serverSocket(env)

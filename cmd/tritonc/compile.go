@@ -10,6 +10,7 @@ import (
 	"github.com/tritonc/tritonc/core"
 	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/plugin"
+	"github.com/tritonc/tritonc/farm/compile"
 )
 
 func compileVerb(env *environment) *cobra.Command {
@@ -40,6 +41,7 @@ func compileCommand(env *environment, use string) *cobra.Command {
 	flags.BoolVar(&f.unlaunchable, "allow-unlaunchable", false, "write a kernel that no device of the target can launch, which is an error else")
 	f.addProcess(flags)
 	flags.IntVarP(&f.jobs, "jobs", "j", 0, "compile `N` kernels at a time (as many as there are processors)")
+	f.addFarm(flags)
 	flags.BoolVar(&f.noServer, "no-server", false, "compile in this process, though a server runs (tritonc help serve)")
 	return cmd
 }
@@ -137,6 +139,11 @@ func (f *compileFlags) equip(env *environment, req *request, host *plugin.Host) 
 	return err
 }
 
+// want is which kernels of a file are to be compiled.
+func (f *compileFlags) want() core.Want {
+	return core.Want{Kernel: f.kernel, Signature: f.signature}
+}
+
 // variants returns what is to be compiled of src.
 func (f *compileFlags) variants(ctx context.Context, env *environment, src *core.Source, req *request) (_ []*core.Source, err error) {
 	if !src.IsPython() {
@@ -146,6 +153,10 @@ func (f *compileFlags) variants(ctx context.Context, env *environment, src *core
 		return []*core.Source{src}, addMetadata(env.dir, src, req.opts.Values)
 	}
 	f.setImports(env, src)
+	if f.farm {
+		req.modules = compile.Record(src.Import)
+		src.Import = req.modules.Import
+	}
 	if src.Define, err = definitions(f.define); err != nil {
 		return nil, err
 	}
@@ -157,5 +168,5 @@ func (f *compileFlags) variants(ctx context.Context, env *environment, src *core
 			return nil, err
 		}
 	}
-	return core.Variants(ctx, src, req.target, &req.opts, core.Want{Kernel: f.kernel, Signature: f.signature})
+	return core.Variants(ctx, src, req.target, &req.opts, f.want())
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/tritonc/tritonc/core"
 	"github.com/tritonc/tritonc/core/diag"
+	"github.com/tritonc/tritonc/farm/compile"
 )
 
 // A job is one compile of a command line: a variant of a file for a target.
@@ -18,6 +19,9 @@ type job struct {
 	target core.Target // none where the file itself is at fault
 	src    *core.Source
 	opts   *core.Options
+	// For a farm: what the variant was asked for by, and what its file imports.
+	want    core.Want
+	modules *compile.Modules
 
 	kernel  *core.Kernel
 	err     error
@@ -45,6 +49,11 @@ func (f *compileFlags) compileAll(ctx context.Context, env *environment, req *re
 	if err := f.equip(env, req, host); err != nil {
 		return nil, err
 	}
+	farm, err := f.joinFarm(ctx, env, host, files[0])
+	if err != nil {
+		return nil, err
+	}
+	defer farm.close()
 	places := env.places(f.jobs)
 	var byFile [][]*job
 	var all []*job
@@ -60,7 +69,7 @@ func (f *compileFlags) compileAll(ctx context.Context, env *environment, req *re
 		return nil, usagef("-o - can write one thing, and %s asks for %s", all[0].src.Path, diag.Count(len(all), "variant")).
 			withHelp("-s gives the signature of one")
 	}
-	runJobs(ctx, env, places, all)
+	runJobs(ctx, env, farm, places, all)
 	failed := false
 	for _, jobs := range byFile {
 		if err := f.reportJobs(env, jobs, len(targets)); errors.Is(err, errReported) {
@@ -109,7 +118,7 @@ func (f *compileFlags) jobsOf(ctx context.Context, env *environment, req *reques
 			continue
 		}
 		for _, v := range variants {
-			jobs = append(jobs, &job{file: file, target: target, src: v, opts: &own.opts})
+			jobs = append(jobs, &job{file: file, target: target, src: v, opts: &own.opts, want: f.want(), modules: own.modules})
 		}
 	}
 	return jobs, nil
@@ -125,7 +134,7 @@ func failedJob(file string, target core.Target, err error) ([]*job, error) {
 }
 
 // runJobs compiles side by side, with a bar that shows how far it is.
-func runJobs(ctx context.Context, env *environment, places places, jobs []*job) {
+func runJobs(ctx context.Context, env *environment, farm *farmSession, places places, jobs []*job) {
 	var bar progress
 	show := bar.update
 	switch {
@@ -139,10 +148,11 @@ func runJobs(ctx context.Context, env *environment, places places, jobs []*job) 
 	var finished atomic.Int64
 	for _, j := range jobs {
 		wg.Go(func() {
-			if j.err == nil {
+			done := j.err != nil || farm.compile(ctx, j, len(jobs) > 1)
+			if !done {
 				j.err = places.acquire(ctx)
 			}
-			if j.err == nil {
+			if !done && j.err == nil {
 				j.compile(ctx, len(jobs) > 1)
 				places.release()
 			}

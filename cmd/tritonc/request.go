@@ -11,6 +11,7 @@ import (
 	"github.com/tritonc/tritonc/core"
 	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/input"
+	"github.com/tritonc/tritonc/farm/compile"
 )
 
 // compileFlags are the flags of the compile verb as written on the command
@@ -18,6 +19,7 @@ import (
 type compileFlags struct {
 	useFlags
 	pickFlags
+	farmFlags
 	target       string   // of a verb that takes one
 	targets      []string // of those that take several
 	kernel       string
@@ -41,6 +43,7 @@ type compileFlags struct {
 	unlaunchable bool
 	jobs         int // kernels at a time; 0: as many as there are processors
 	noServer     bool
+	farm         bool
 }
 
 // request is what the flags ask for, checked as far as that needs no backend.
@@ -52,6 +55,8 @@ type request struct {
 	output string // a folder, or "-"
 	// stages, where it has a target, are those of opts for it.
 	stages map[core.Target][]string
+	// modules are those that the file imports, for a farm.
+	modules *compile.Modules
 }
 
 func parseTarget(s string) (core.Target, error) {

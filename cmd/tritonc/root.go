@@ -57,7 +57,7 @@ func newRoot(env *environment) *cobra.Command {
 
 // verbNames are those of newRoot's verbs, other names of theirs too.
 var verbNames = []string{
-	"backend", "backends", "bench", "build", "cache", "compile", "completion", "devices", "diff", "help", "layout", "opt", "passes", "run", "serve", "tune", "version",
+	"backend", "backends", "bench", "build", "cache", "compile", "completion", "devices", "diff", "farm", "help", "layout", "opt", "passes", "run", "serve", "tune", "version", "worker",
 }
 
 // rootFor is newRoot for these arguments: without the verbs where none of them names
@@ -124,6 +124,8 @@ func addVerbs(root *cobra.Command, env *environment) {
 		backendCommand(env),
 		devicesCommand(env),
 		serveVerb(env),
+		workerVerb(env),
+		farmCommand(env),
 		cacheCommand(env),
 		versionCommand(env),
 	)

@@ -1,0 +1,219 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/nats-io/nats-server/v2/server"
+
+	farm "github.com/tritonc/tritonc/farm/work"
+	"github.com/tritonc/tritonc/internal/natstest"
+)
+
+// farmKernels are compiled by every test of a farm.
+const farmKernels = `
+import triton
+import triton.language as tl
+from scale import FACTOR
+
+# tritonc: k(*fp32:16, *fp32:16, i32, B=64)
+# tritonc: k(*fp32:16, *fp32:16, i32, B=128) num_warps=2
+@triton.jit
+def k(x, y, n, B: tl.constexpr):
+    i = tl.program_id(0) * B + tl.arange(0, B)
+    tl.store(y + i, tl.load(x + i, mask=i < n) * FACTOR, mask=i < n)
+`
+
+// farmTest is a folder, and an environment, for commands that know a farm.
+type farmTest struct {
+	*testing.T
+	dir string
+	env []string
+}
+
+func newFarmTest(t *testing.T) *farmTest {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"k.py": farmKernels, "scale.py": "import triton.language as tl\nFACTOR = tl.constexpr(3)\n",
+		"wrong.py": "import triton\nimport triton.language as tl\n\n# tritonc: w(*fp32)\n@triton.jit\ndef w(x):\n    tl.store(x, undefined)\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return &farmTest{t, dir, append(os.Environ(), backendPathVar+"="+buildBackends(t), cacheDirVar+"="+filepath.Join(dir, "cache"), socketVar+"="+serverOff)}
+}
+
+func (f *farmTest) command(args ...string) *exec.Cmd {
+	cmd := exec.Command("tritonc", args...)
+	cmd.Dir, cmd.Env = f.dir, f.env
+	return cmd
+}
+
+// run runs a command whose exit code is to be code, and returns what it said.
+func (f *farmTest) run(code int, args ...string) (stdout, stderr string) {
+	f.Helper()
+	var out, said bytes.Buffer
+	cmd := f.command(args...)
+	cmd.Stdout, cmd.Stderr = &out, &said
+	if err := cmd.Run(); cmd.ProcessState == nil || cmd.ProcessState.ExitCode() != code {
+		f.Fatalf("tritonc %s: %v, want code %d\n%s%s", strings.Join(args, " "), err, code, out.String(), said.String())
+	}
+	return out.String(), said.String()
+}
+
+// stages are those that need no tool of the machine.
+var stages = []string{"--emit", "ttir,ttgir,llir,json", "-t", "cuda:80", "-t", "cuda:90"}
+
+// same compares what two commands wrote.
+func (f *farmTest) same(a, b string, want int) {
+	f.Helper()
+	names := func(dir string) (list []string) {
+		entries, err := os.ReadDir(filepath.Join(f.dir, dir))
+		if err != nil {
+			f.Fatal(err)
+		}
+		for _, e := range entries {
+			list = append(list, e.Name())
+		}
+		return list
+	}
+	list := names(a)
+	if !slices.Equal(list, names(b)) || len(list) != want {
+		f.Fatalf("there are %q and %q, want %d files", list, names(b), want)
+	}
+	for _, name := range list {
+		x, err := os.ReadFile(filepath.Join(f.dir, a, name))
+		if err != nil {
+			f.Fatal(err)
+		}
+		y, err := os.ReadFile(filepath.Join(f.dir, b, name))
+		if err != nil {
+			f.Fatal(err)
+		}
+		if !bytes.Equal(x, y) {
+			f.Errorf("%s differs", name)
+		}
+	}
+}
+
+// startWorker starts a worker process that the test ends by a signal.
+func (f *farmTest) startWorker(url string) {
+	f.Helper()
+	said := &bytes.Buffer{}
+	cmd := f.command("worker", "--nats", url, "--no-cache", "-j", "2")
+	cmd.Stderr = said
+	if err := cmd.Start(); err != nil {
+		f.Fatal(err)
+	}
+	f.Cleanup(func() {
+		if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+			f.Error(err)
+		}
+		if err := cmd.Wait(); err != nil || !strings.Contains(said.String(), "ends when what it compiles is done") {
+			f.Errorf("the worker: %v\n%s", err, said)
+		}
+	})
+}
+
+// TestFarm: what workers compile is written as if it were compiled here, and so are
+// messages.
+func TestFarm(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows has no such signals")
+	}
+	f := newFarmTest(t)
+	url := natstest.Run(t).URL()
+	f.startWorker(url)
+	f.startWorker(url)
+	f.run(0, append([]string{"compile", "--no-cache", "-o", "here", "k.py"}, stages...)...)
+	_, said := f.run(0, append([]string{"compile", "--no-cache", "--farm", "--nats", url, "--time", "-o", "there", "k.py"}, stages...)...)
+	if n := strings.Count(said, "farm"); n != 4 {
+		t.Errorf("the farm compiled %d kernels of 4:\n%s", n, said)
+	}
+	f.same("here", "there", 16)
+
+	_, local := f.run(1, append([]string{"compile", "--no-cache", "wrong.py"}, stages...)...)
+	_, far := f.run(1, append([]string{"compile", "--no-cache", "--farm", "--nats", url, "wrong.py"}, stages...)...)
+	if local != far || !strings.Contains(far, "wrong.py:7:17: error: undefined is not defined") {
+		t.Errorf("the farm says\n%s\nand here it is\n%s", far, local)
+	}
+
+	// The project names the server, and what has been compiled is found.
+	if err := os.WriteFile(filepath.Join(f.dir, "tritonc.toml"), []byte("[farm]\nnats = \""+url+"\"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f.run(0, append([]string{"compile", "--farm", "-o", "found", "k.py"}, stages...)...)
+	f.same("here", "found", 16)
+	text, _ := f.run(0, "farm", "status")
+	for _, want := range []string{"2 workers and 0 kernels in the queue", "\nTARGET ", "\ncuda:80 ", "\ncuda:90 ", "\nWORKER "} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the status lacks %q:\n%s", want, text)
+		}
+	}
+	object, _ := f.run(0, "farm", "status", "--json")
+	var status farm.Status
+	if err := json.Unmarshal([]byte(object), &status); err != nil || len(status.Workers) != 2 || len(status.Queues) != 2 {
+		t.Errorf("%v: %s", err, object)
+	}
+}
+
+// TestFarmAway: without a farm it is said once why, and kernels are compiled here.
+func TestFarmAway(t *testing.T) {
+	f := newFarmTest(t)
+	f.run(0, append([]string{"compile", "--no-cache", "-o", "here", "k.py"}, stages...)...)
+	secret := natstest.Run(t, func(o *server.Options) { o.Username, o.Password = "u", "p" })
+	bare := natstest.Run(t, func(o *server.Options) { o.JetStream = false })
+	lonely := natstest.Run(t)
+	for name, tt := range map[string]struct{ url, want string }{
+		"none":        {"nats://127.0.0.1:1", "warning: there is no NATS server at nats://127.0.0.1:1"},
+		"credentials": {secret.URL(), "warning: the NATS server " + secret.URL() + " refuses the connection"},
+		"jetstream":   {bare.URL(), "warning: the NATS server " + bare.URL() + " keeps nothing: JetStream is off"},
+		"workers":     {lonely.URL(), "warning: the farm has no worker for cuda:80"},
+		"silent":      {natstest.Stalled(t), "did not answer within 2s"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			own := *f
+			own.T = t
+			_, said := own.run(0, append([]string{"compile", "--no-cache", "--farm", "--nats", tt.url, "-o", name, "k.py"}, stages...)...)
+			if !strings.Contains(said, tt.want) || strings.Count(said, tt.want) != 1 || !strings.Contains(said, "compiled here") || !strings.Contains(said, "help: ") {
+				t.Errorf("want %q, got\n%s", tt.want, said)
+			}
+			own.same("here", name, 16)
+		})
+	}
+}
+
+// TestFarmMistakes: what makes no sense ends the command.
+func TestFarmMistakes(t *testing.T) {
+	f := newFarmTest(t)
+	for _, tt := range []struct {
+		code int
+		args string
+		want string
+	}{
+		{2, "compile -t cuda:80 --farm k.py", "nothing says which server to use"},
+		{2, "compile -t cuda:80 --farm --nats http://x k.py", `"http://x" is not the URL of a NATS server`},
+		{2, "compile -t cuda:80 --nats nats://127.0.0.1:1 k.py", "--nats is for --farm"},
+		{2, "worker", "nothing says which server to use"},
+		{2, "worker --nats nats://127.0.0.1:1 -j 0", "--jobs 0 is not a number of kernels"},
+		{2, "worker --nats nats://127.0.0.1:1 --targets cuda", "--targets cuda is not a target"},
+		{2, "worker --nats nats://127.0.0.1:1 --task-timeout -1s", "--task-timeout -1s is not a time"},
+		{1, "worker --nats nats://127.0.0.1:1", "there is no NATS server at nats://127.0.0.1:1"},
+		{1, "farm status --nats nats://127.0.0.1:1", "there is no NATS server at nats://127.0.0.1:1"},
+		{2, "farm status --nats nats://127.0.0.1:1 --watch=-1s", "--watch -1s is not a time"},
+	} {
+		if _, said := f.run(tt.code, strings.Fields(tt.args)...); !strings.Contains(said, tt.want) {
+			t.Errorf("%s: want %q, got\n%s", tt.args, tt.want, said)
+		}
+	}
+}
