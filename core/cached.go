@@ -43,7 +43,7 @@ type Cache struct {
 	// backends. It is plugin.Host's method SharedIdentity; nil where nothing is shared.
 	Machine func(ctx context.Context, target Target) (*Machine, error)
 	// Shared has the kernels of other machines; nil for none.
-	Shared Shared
+	Shared cache.Shared
 	// Trusts reports whether kernels are taken that a signer has put into Shared, or that
 	// came from there and are in Store since; nil for nobody's.
 	Trusts func(signer string) bool

@@ -23,31 +23,6 @@ import (
 // Machine is what compiles for a target depend on, as machines share it.
 type Machine = wire.Machine
 
-// Shared is a store of kernels that several machines have. Its methods wait no longer
-// than a user set, and nothing that goes wrong there ends a compile: it is as if nothing
-// were stored. What a method returns somebody has signed whom Cache.Trusts accepts.
-type Shared interface {
-	// Index returns what lies under a key that is known before anything is compiled: which
-	// other inputs kernels had; nil for nothing.
-	Index(ctx context.Context, key cache.Key) []byte
-	// Entry returns a kernel, and who signed it; nil for none.
-	Entry(ctx context.Context, key cache.Key) (data []byte, signer string)
-	// Claim says who is to compile what has a key. Where another machine does, it waits
-	// until that is over, and reports that it waited. Where it returns a claim the caller
-	// is to compile, and to keep or drop what comes of it; with neither, the caller compiles
-	// for itself alone.
-	Claim(ctx context.Context, key cache.Key) (claim Claim, waited bool)
-}
-
-// Claim is held by the only one who compiles something.
-type Claim interface {
-	// Keep stores a kernel, and the index by which it is found, some time later, and then
-	// ends the claim.
-	Keep(index []byte, entry cache.Key, data []byte)
-	// Drop ends the claim.
-	Drop()
-}
-
 // sharedForm is in every key that machines share. It changes with what an entry, or the
 // index, is made of.
 const sharedForm = "shared kernel 1"
@@ -66,6 +41,10 @@ const (
 	maxIndexSize = 64 << 10
 )
 
+// maxWaits bounds how often a compile waits for another's kernel which is then not the one
+// that it needs, or not to be had.
+const maxWaits = 3
+
 // inputSet names inputs.
 type inputSet struct {
 	Modules []string `json:"modules"`
@@ -80,7 +59,7 @@ type sharedTrip struct {
 	machine *Machine
 	key     cache.Key
 	index   sharedIndex
-	claim   Claim
+	claim   cache.Claim
 }
 
 // share makes the key that the compile has on all machines; nil where nothing is shared.
@@ -150,7 +129,7 @@ func (s *sharedTrip) kernel(ctx context.Context) *Kernel {
 		return nil
 	}
 	start := time.Now()
-	for {
+	for range maxWaits {
 		if k := s.lookUp(ctx, start); k != nil {
 			s.giveUp()
 			return k
@@ -163,6 +142,7 @@ func (s *sharedTrip) kernel(ctx context.Context) *Kernel {
 			return nil
 		}
 	}
+	return nil
 }
 
 // lookUp tries the sets of inputs that the index has.
@@ -238,7 +218,7 @@ func (s *sharedTrip) entryKey(set *inputSet) ([]importedFile, cache.Key, bool) {
 	return imports, h.Key(), true
 }
 
-// contentOf is the hash of a file's bytes, "" where there is none; false for what is not
+// contentOf is the hash of a file's bytes, "" where there is none; false for what is not a
 // file: no bytes say what a folder is.
 func (s *sharedTrip) contentOf(path string) (sum string, ok bool) {
 	at := path

@@ -16,7 +16,7 @@ import (
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
 
-// shelf is a Shared in memory. Everybody signs as "ci".
+// shelf is a cache.Shared in memory. Everybody signs as "ci".
 type shelf struct {
 	mu      sync.Mutex
 	index   map[cache.Key][]byte
@@ -42,7 +42,7 @@ func (s *shelf) Entry(_ context.Context, k cache.Key) ([]byte, string) {
 	return s.entries[k], "ci"
 }
 
-func (s *shelf) Claim(_ context.Context, k cache.Key) (Claim, bool) {
+func (s *shelf) Claim(_ context.Context, k cache.Key) (cache.Claim, bool) {
 	s.mu.Lock()
 	held, ok := s.claims[k]
 	switch {

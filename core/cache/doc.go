@@ -1,7 +1,8 @@
 // Package cache is a store of bytes under keys in a folder, for several processes
 // at once: what a compile made, under a hash of all that it was made of.
 //
-// Main type: Store. A key is the SHA-256 of everything that the data depend on,
+// Main types: Store, and Shared, what a store of several machines does for those that use
+// it. A key is the SHA-256 of everything that the data depend on,
 // which the caller puts together (Hasher).
 //
 // Invariants:

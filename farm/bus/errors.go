@@ -163,7 +163,7 @@ func (b *Bus) Explain(err error, doing string) error {
 			withHelp("replicas in the table [farm] of tritonc.toml is at most the number of servers with JetStream")
 	case code == codeNoResources, code == codeNoMemory, code == codeNoStorage, code == codeStoreFailed, strings.Contains(text, "maximum bytes exceeded"), strings.Contains(text, "no space left"):
 		return o.errorf(Full, err, "the NATS server %s has no room for %s: %v", servers, doing, plain(err)).
-			withHelp("give it a larger disk or limit (max_file_store), or have less kept (tritonc cache clean --remote)")
+			withHelp("give it a larger disk or limit (max_file_store), or have less kept (cache_size in the table [farm] of tritonc.toml; tritonc cache clean --remote)")
 	case errors.Is(err, nats.ErrConnectionClosed), errors.Is(err, nats.ErrDisconnected), errors.Is(err, nats.ErrConnectionReconnecting), errors.Is(err, nats.ErrInvalidConnection), errors.Is(err, io.EOF):
 		return o.errorf(NoServer, err, "the connection with the NATS server %s was lost while %s", servers, doing).
 			withHelp("the server may have been stopped; tritonc compiles without it")

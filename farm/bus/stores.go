@@ -184,3 +184,22 @@ func (b *Bus) Stream(ctx context.Context, s Spec, config jetstream.StreamConfig)
 		return err
 	})
 }
+
+// Remove removes a stream or bucket with all that it holds, of whatever form; one that is
+// not there is no error. prefix is what JetStream puts before the names of its kind: KV_,
+// OBJ_, or nothing. What has the name and was not made by tritonc stays, with an Error.
+func (b *Bus) Remove(ctx context.Context, prefix string, s Spec) error {
+	stream, err := b.js.Stream(ctx, prefix+s.Full())
+	if isAbsent(err) {
+		return nil
+	}
+	if err != nil {
+		return b.Explain(err, "removing "+s.Full())
+	}
+	marks := stream.CachedInfo().Config.Metadata
+	s.Form = marks[markForm]
+	if err := b.check(&s, marks); err != nil {
+		return err
+	}
+	return b.Explain(b.js.DeleteStream(ctx, prefix+s.Full()), "removing "+s.Full())
+}

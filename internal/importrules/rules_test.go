@@ -125,6 +125,8 @@ var rules = []rule{
 	{"driver/hip/...", []string{"core/diag", "core/work", "driver", "driver/hip", "driver/image", "driver/native", "plugin-sdk/..."}, nil, "a driver plugin speaks with a vendor's library and the SDK"},
 	{"driver/...", []string{"core/diag", "core/work", "core/layout", "core/plugin/process", "core/trust", "core/plugin/wire", "plugin-sdk/...", "driver/..."}, nil, "a device runs binaries, it does not compile"},
 	{"examples/...", []string{"backends/npu/chip", "core/diag", "core/input", "core/work", "core/frontend/syntax", "driver/...", "plugin-sdk/target", "examples/..."}, nil, "a program that carries its kernels compiled carries no compiler"},
+	{"farm/sign", []string{"core/diag", "core/input", "core/trust"}, stdlibOnly, "who is believed is not an affair of what is sent, nor how"},
+	{"farm/remote", []string{"core/cache", "core/diag", "core/filememo", "core/trust", "farm/bus", "farm/sign", "core/input"}, natsClient, "a store of bytes"},
 	{"farm/bus", []string{"core/diag"}, natsClient, "a connection knows nothing of what is sent over it"},
 	{"farm/compile", []string{"core/...", "plugin-sdk/...", "farm/bus", "farm/work"}, nil, "a compile as a task knows no flag"},
 	{"farm/work", []string{"core/diag", "farm/bus"}, natsClient, "a queue does not know what its tasks are"},
