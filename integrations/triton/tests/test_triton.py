@@ -733,7 +733,11 @@ class TorchTest(Case):
         self.assertEqual(named(), "/mine")
         hook.uninstall()
         self.assertEqual(named(), "/mine")
-        with mock.patch.dict(os.environ, {"FAKE_PTXAS": "", "TRITON_PTXAS_PATH": ""}):
+        os.environ["TRITON_PTXAS_PATH"] = ""
+        self.install(assemble=False)
+        self.assertIsNone(named())
+        hook.uninstall()
+        with mock.patch.dict(os.environ, {"FAKE_PTXAS": ""}):
             self.install()
             self.assertIsNone(named())
 

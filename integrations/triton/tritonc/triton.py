@@ -127,7 +127,7 @@ def _install(settings, compiler=None):
     first = settings.get("session") is None
     children.enter({**asked, "facts": vars(found), "session": log.folder, "triton": [triton.__version__, path]})
     undo.append(children.leave)
-    named = torch.enter(found.identity, _ptxas_path(knobs), workers=first)
+    named = torch.enter(found.identity, _ptxas_path(knobs) if settings["assemble"] else None, workers=first)
     undo.append(lambda: torch.leave(found.identity, named))
     undo.append(log.remove)
     if server and first:
