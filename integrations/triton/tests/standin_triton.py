@@ -166,7 +166,7 @@ class Module:
     def __str__(self):
         return self.text
 
-def compile(text, options=None, language="TRITON", capability=90, first="ttir", override=None):
+def compile(text, options=None, language="TRITON", capability=90, first="ttir", override=None, source=None):
     options = options or {options}(**({{}} if {capability} is None else {{"arch": f"sm{{capability}}"}}))
     backend = {backend}(options.arch)
     key = f"{{text}}-{{backend.hash()}}-{{options}}-{{language}}-{{first}}-{{override}}"
@@ -177,6 +177,8 @@ def compile(text, options=None, language="TRITON", capability=90, first="ttir", 
         return cache[key]
     stages = {{}}
     backend.add_stages(stages, options, types.SimpleNamespace(name=language))
+    if source is not None:
+        assert source.make_ir(None, options, {{}}, {{}}, None) is source
     metadata, module, asm = dict(options.__dict__), Module(text), {{}}
     for name, run in list(stages.items())[list(stages).index(first):]:
         module = (override or {{}}).get(name) or run(module, metadata)
@@ -200,6 +202,27 @@ def launch(asm, metadata, arguments):
 '''
 
 
+# What Triton has of a kernel that is a Python function, and of its arguments.
+SOURCE = '''
+import inspect, re, textwrap
+
+class JITFunction:
+    def __init__(self, fn):
+        self.fn, self.arg_names = fn, list(inspect.signature(fn).parameters)
+        self.raw_src, self.starting_line_number = inspect.getsourcelines(fn)
+        src = textwrap.dedent("".join(self.raw_src))
+        self.src = src[re.search(r"^def\\s+\\w+\\s*\\(", src, re.MULTILINE).start():]
+
+class ASTSource:
+    def __init__(self, fn, signature, constexprs=None, attrs=None):
+        self.fn, self.signature, self.attrs, self.ext = fn, signature, attrs or {}, "ttir"
+        self.constants = {(fn.arg_names.index(k),): v for k, v in (constexprs or {}).items()}
+
+    def make_ir(self, target, options, codegen_fns, module_map, context):
+        return self
+'''
+
+
 def write(folder, version="3.6.0"):
     """Makes FOLDER/triton."""
     minor = int(version.split(".")[1])
@@ -220,6 +243,7 @@ def write(folder, version="3.6.0"):
     files = {
         "__init__.py": INIT.format(version=version, asynchronous=minor >= 6), "runtime/autotuner.py": AUTOTUNER.format(),
         "knobs.py": KNOBS.format(tools=tools, hook=minor >= 6),
+        "compiler/__init__.py": "", "compiler/compiler.py": SOURCE,
         "runtime/__init__.py": "", "runtime/errors.py": ERRORS,
         "backends/__init__.py": "", "backends/nvidia/__init__.py": "", "backends/amd/__init__.py": "",
         "backends/nvidia/compiler.py": compiler.format(is_hip=False, **nvidia),

@@ -30,6 +30,7 @@ class Request:
     flags: tuple = ()
     metadata: dict = dataclasses.field(default_factory=dict)  # what llir and ptx do not say themselves
     env: dict = dataclasses.field(default_factory=dict)
+    path: str = ""  # of a Python file, which is compiled in the text's place
 
 
 @dataclasses.dataclass(frozen=True)
@@ -80,13 +81,24 @@ class Compiler:
         metadata = json.loads(artifacts.pop("json"))
         return Result(artifacts, metadata, time.perf_counter() - begun, served)
 
+    def differs(self, request, text):
+        """Why what a Python file says, the request's, is not the module text; None where it is."""
+        command = [self.program, "diff", "--target", request.target, *request.flags, request.path, "-"]
+        try:
+            r = subprocess.run(command, input=text, capture_output=True, text=True, env={**os.environ, **request.env})
+        except OSError as e:
+            return f"{self.program} cannot be run: {e.strerror or e}"
+        if r.returncode == 0:
+            return None
+        return next(iter(r.stderr.strip().splitlines()), "tritonc's front end makes another ttir")
+
     def served(self, request, options):
         """The files {name: bytes} by the server, or Failed; None where it does not do it."""
         if self.server is None:
             return None
         env = {**os.environ, **request.env}
         try:
-            if request.metadata:  # which is in a file beside the source
+            if request.metadata or request.path:  # a file, which has others beside it
                 with self.written(request) as source:
                     code, files, said = self.server.call([*options, "-o", "out", str(source)], b"", env)
             else:
@@ -103,15 +115,17 @@ class Compiler:
     def processed(self, request, options):
         """The same by a process."""
         server = ["--no-server"] if self.server is not None else []
-        with self.written(request) as source:
-            out = source.with_name("out")
-            out.mkdir()
+        with self.written(request) as source, tempfile.TemporaryDirectory(prefix="tritonc-out-") as tmp:
+            out = pathlib.Path(tmp)
             self.run(*options, *server, "-o", str(out), str(source), env=request.env)
             return {f.name: f.read_bytes() for f in out.iterdir()}
 
     @contextlib.contextmanager
     def written(self, request):
         """The source as a file, with its metadata beside it."""
+        if request.path:
+            yield pathlib.Path(request.path)
+            return
         with tempfile.TemporaryDirectory(prefix="tritonc-") as tmp:
             source = pathlib.Path(tmp, f"kernel.{request.stage}")
             source.write_text(request.text)
@@ -123,7 +137,7 @@ class Compiler:
         """Keeps the input of a compile that failed; what to say of it."""
         if not self.keep:
             return ""
-        data = request.text.encode()
+        data = pathlib.Path(request.path).read_bytes() if request.path else request.text.encode()
         path = pathlib.Path(self.keep, f"{hashlib.sha256(data).hexdigest()[:12]}.{request.stage}")
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(data)

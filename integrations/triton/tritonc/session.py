@@ -69,6 +69,8 @@ class Report(dict):
     failed      the same of what nobody compiled, because tritonc could not
     configurations, seconds, processes   of kernels
     served      how many of the configurations a server compiled, and not a process each
+    from_source how many were compiled from their Python file; None without from_source
+    not_source  {why: how many were compiled from Triton's ttir}
     """
 
     def __init__(self, facts, entries):
@@ -97,6 +99,12 @@ class Report(dict):
         self["configurations"] = sum(k["configurations"] for k in kernels.values())
         self["seconds"] = sum(k["seconds"] for k in kernels.values())
         self["processes"] = sorted(pids)
+        said = [e for e in entries if e["how"] == "compiled" and "source" in e]
+        self["from_source"] = sum(e["source"] for e in said) if said else None
+        self["not_source"] = {}
+        for e in said:
+            if not e["source"]:
+                self["not_source"][e["why"]] = self["not_source"].get(e["why"], 0) + 1
         self["served"] = sum(e["how"] == "compiled" and e.get("served", False) for e in entries)
 
     def __str__(self):
@@ -106,6 +114,9 @@ class Report(dict):
                f"{len(self['kernels'])} kernels compiled by tritonc in {self['configurations']} configurations, "
                f"{self['seconds']:.2f} s, {len(self['processes'])} processes, {self['served']} by the server; {len(self['fell_back'])} left to Triton, "
                f"{len(self['refused'])} refused, {len(self['failed'])} failed"]
+        if self["from_source"] is not None:
+            out.append(f"{self['from_source']} configurations from their Python files"
+                       + "".join(f"; {n} from Triton's ttir: {why}" for why, n in sorted(self["not_source"].items())))
         if self["kernels"]:
             width = min(60, max(len(name) for name in self["kernels"]))
             out.append(f"  {'kernel':{width}}  {'target':10} {'configs':>7} {'seconds':>8} {'slowest':>8}")

@@ -8,6 +8,7 @@ import hashlib
 import os
 import re
 
+from . import source
 from .compiler import STAGES, Request
 from .errors import Failed, Refused
 
@@ -86,12 +87,30 @@ class Compilation:
         self.libraries = any(f.startswith("extern_libs=") for f in self.flags)
         self.texts = {}
         self.left = False  # to Triton, with the rest
+        self.file, self.why = None, None  # the Source that says the same as Triton's ttir; why there is none
+        self.agreed = None  # on the ttir
+
+    def first(self, name):
+        """The stage that makes ttir, which is Triton's, and in source mode is compared with what
+        the kernel's file says."""
+        def run(module, metadata):
+            made = self.theirs[name](module, metadata)
+            self.agreed = text_of(made)
+            try:
+                found = source.of(self.hook.watch.made_of())
+                self.why = self.hook.compiler.differs(self.request("ttir", "", (), {}, found, self.flags), self.agreed)
+                self.file = found if self.why is None else None
+            except source.NotSource as e:
+                self.why = str(e)
+            return made
+
+        return run
 
     def stage(self, before, name):
-        def run(source, metadata):
+        def run(given, metadata):
             if self.left:
-                return self.theirs[name](source, metadata)
-            text = text_of(source)
+                return self.theirs[name](given, metadata)
+            text = text_of(given)
             if name not in self.texts or self.texts.get(before) != text:
                 try:
                     self.compile(before, text, metadata)
@@ -104,12 +123,16 @@ class Compilation:
                         raise
                     self.left = True
                     self.hook.leave(name_of(text), first_line(e), metadata)
-                    return self.theirs[name](source, metadata)
+                    return self.theirs[name](given, metadata)
             return self.texts[name]
 
         return run
 
-    def request(self, stage, text, emit, metadata):
+    def request(self, stage, text, emit, metadata, file=None, flags=None):
+        """The Request for a text, or a kernel's file; flags in the place of all that a compile has."""
+        environment = self.hook.environment(self.capability)
+        if file is not None and flags is not None:
+            return Request("py", "", f"cuda:{self.capability}", emit, (*flags, *file.flags()), {}, environment, file.path)
         known = {}
         if stage in ("llir", "ptx"):  # which do not say these themselves
             known = {k: v for k, v in metadata.items() if k in METADATA and v is not None}
@@ -119,14 +142,16 @@ class Compilation:
         # The simulated GPU is given the parts of a descriptor.
         if not self.hook.assemble and HOST_DESCRIPTOR.search(text):
             flags += ["--option", "tma=never"]
-        return Request(stage, text, f"cuda:{self.capability}:32", emit, tuple(flags), known,
-                       self.hook.environment(self.capability))
+        if file is not None:
+            return Request("py", "", f"cuda:{self.capability}:32", emit, (*flags, *file.flags()), known, environment, file.path)
+        return Request(stage, text, f"cuda:{self.capability}:32", emit, tuple(flags), known, environment)
 
     def compile(self, before, text, metadata):
         later = STAGES if before == "ttir" else STAGES[STAGES.index(before) + 1:]
         drop = not self.hook.version.profile_scratch and "ptx" in later
         emit = tuple(s for s in later if s != "cubin" or (self.hook.assemble and not drop))
-        result = self.hook.compiler.compile(self.request(before, text, emit, metadata))
+        file = self.file if before == "ttir" and text == self.agreed else None
+        result = self.hook.compiler.compile(self.request(before, text, emit, metadata, file))
         artifacts, ours, seconds = dict(result.artifacts), result.metadata, result.seconds
         if drop:
             artifacts["ptx"] = drop_profile_scratch(artifacts["ptx"])
@@ -140,8 +165,11 @@ class Compilation:
         if self.hook.version.cluster_dims:  # all CTAs of a cluster lie along x
             metadata["cluster_dims"] = (ours.get("num_ctas", 1), 1, 1)
         metadata["compiler"] = "tritonc"
+        more = {}
+        if self.hook.watch is not None:
+            more = {"source": file is not None, "why": None if file is not None else self.why or f"it begins at {before}"}
         self.hook.session.add(how="compiled", name=ours.get("name", "?"), target=f"cuda:{self.capability}",
-                              seconds=seconds, stage=before, served=getattr(result, "served", False))
+                              seconds=seconds, stage=before, served=getattr(result, "served", False), **more)
 
 
 def first_line(e):
@@ -151,10 +179,11 @@ def first_line(e):
 class Hook:
     """What Triton calls when it has made the list of a compile's stages."""
 
-    def __init__(self, compiler, program, version, session, fallback=False, flags=(), assemble=True, ptxas=None, ptxas_error=Failed):
+    def __init__(self, compiler, program, version, session, fallback=False, flags=(), assemble=True, ptxas=None, ptxas_error=Failed, watch=None):
         self.compiler, self.program, self.version, self.session = compiler, program, version, session
         self.fallback, self.flags, self.assemble, self.ptxas = fallback, tuple(flags), assemble, ptxas
         self.ptxas_error = ptxas_error
+        self.watch = watch  # in source mode
 
     def __call__(self, backend=None, stages=None, options=None, language=None, capability=None):
         if stages is None:  # Triton 3.7 and later ask what to add to their keys
@@ -165,6 +194,9 @@ class Hook:
             return
         compilation = Compilation(self, options, capability, dict(stages))
         order = list(stages)
+        if self.watch is not None:
+            self.watch.forget()
+            stages[order[0]] = compilation.first(order[0])
         for before, name in zip(order, order[1:]):
             stages[name] = compilation.stage(before, name)
 

@@ -15,7 +15,7 @@ import shlex
 import sys
 
 from . import ahead as tuning
-from . import children, program, session, torch, versions
+from . import children, program, session, source, torch, versions
 from . import server as serving
 from .autoload import YES
 from .compiler import Compiler
@@ -35,7 +35,7 @@ class Installed:
 _installed = None
 
 
-def install(program_path=None, fallback=None, flags=None, keep=None, assemble=True, server=None, ahead=None, compiler=None):
+def install(program_path=None, fallback=None, flags=None, keep=None, assemble=True, server=None, ahead=None, compiler=None, from_source=None):
     """Makes the triton package of this process, and of those that it starts, compile with
     tritonc; returns the Hook. A second call with the same arguments does nothing.
 
@@ -47,6 +47,7 @@ def install(program_path=None, fallback=None, flags=None, keep=None, assemble=Tr
     server        False starts a process for each kernel (default: False where TRITONC_SOCKET=off says so)
     ahead         False has autotuners compile a configuration when they measure it (default: False where TRITONC_AHEAD=0 says so)
     compiler      another object with Compiler's method compile(), for this process alone
+    from_source   True compiles a kernel's Python file, where that gives Triton's ttir (default: TRITONC_FROM_SOURCE, or False)
     """
     settings = {
         "program": program.find(program_path),
@@ -56,7 +57,10 @@ def install(program_path=None, fallback=None, flags=None, keep=None, assemble=Tr
         "assemble": bool(assemble),
         "server": serving.wanted() if server is None else bool(server),
         "ahead": os.environ.get("TRITONC_AHEAD", "1").lower() in YES if ahead is None else bool(ahead),
+        "from_source": os.environ.get("TRITONC_FROM_SOURCE", "").lower() in YES if from_source is None else bool(from_source),
     }
+    if compiler is not None and settings["from_source"]:
+        raise Unsupported("from_source is for tritonc itself, and not for a compiler that is given in its place")
     inherited = children.read()
     if inherited and all(inherited.get(k) == v for k, v in settings.items()):
         settings = inherited  # a program that installs the hook, started by itself
@@ -77,7 +81,7 @@ def install_from_environment():
 
 def _install(settings, compiler=None):
     global _installed
-    asked = {k: settings[k] for k in ("program", "fallback", "flags", "keep", "assemble", "server", "ahead")}
+    asked = {k: settings[k] for k in ("program", "fallback", "flags", "keep", "assemble", "server", "ahead", "from_source")}
     try:
         import triton  # which may install the hook by itself, if the environment says so
     except ImportError as e:
@@ -95,7 +99,7 @@ def _install(settings, compiler=None):
         raise Unsupported("two Tritons: tritonc was installed into Triton {} ({}), and this process, which that one started, "
                           "has Triton {} ({}); make both find the same (PYTHONPATH)".format(*settings["triton"], triton.__version__, path))
     facts = settings.get("facts")
-    mode = f"{settings['assemble']}-{settings['fallback']}-{WRITER}"
+    mode = f"{settings['assemble']}-{settings['fallback']}-{settings['from_source']}-{WRITER}"
     found = program.Program(**facts) if facts else program.describe(settings["program"], settings["flags"], mode)
     found = program.Program(found.path, found.version, found.identity, tuple(found.targets), found.build)
     log = session.Session(settings.get("session"))
@@ -114,7 +118,10 @@ def _install(settings, compiler=None):
                          "TRITON_PTXAS_PATH or TRITONC_PTXAS") from None
 
     hook = Hook(compiler or Compiler(found.path, settings["keep"], server), found, version, log, settings["fallback"],
-                settings["flags"], settings["assemble"], ptxas, _ptxas_error())
+                settings["flags"], settings["assemble"], ptxas, _ptxas_error(), source.Watch() if settings["from_source"] else None)
+    if hook.watch is not None:
+        from triton.compiler.compiler import ASTSource
+        hook.watch.watch(ASTSource, undo)
     if version.stages_hook:
         _use_stages_hook(knobs, hook, undo)
     else:
