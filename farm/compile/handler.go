@@ -62,6 +62,9 @@ const maxOpened = 16
 
 // Class implements farm.Handler.
 func (h *Handler) Class(ctx context.Context, name string) (*farm.Class, error) {
+	if strings.Contains(name, " ") { // the target of a class that measures on a device
+		return nil, farm.ErrOther
+	}
 	target, err := core.ParseTarget(name)
 	if err != nil {
 		return nil, err

@@ -195,10 +195,7 @@ func (c *Client) Workers() (list []State) {
 
 // Announce tells workers of a class, before the first task of it.
 func (c *Client) Announce(ctx context.Context, class *Class) error {
-	err := c.q.describe(ctx, class, true)
-	if err == nil {
-		_, err = c.q.consumer(ctx, class.ID())
-	}
+	err := c.q.Announce(ctx, class)
 	if err == nil {
 		c.mu.Lock()
 		c.last[class.ID()] = time.Now()
@@ -249,7 +246,7 @@ type MismatchError struct{ Text string }
 
 func (e *MismatchError) Error() string { return "two workers made different results: " + e.Text }
 
-// Do has a task done and returns its result, which is Done, Failed or GivenUp. The error is
+// Do has a task done and returns its result, which is Done, Failed, Measured or GivenUp. The error is
 // ctx's, or one of those above, or an *UntrustedError. Equal tasks that are under way are
 // done once.
 func (c *Client) Do(ctx context.Context, t *Task) (*Result, error) {
@@ -480,7 +477,7 @@ func (c *Client) look(ctx context.Context, class, key string, begin time.Time) (
 		return nil, err
 	}
 	switch r.Kind {
-	case Done, Failed:
+	case Done, Failed, Measured:
 		return r, nil
 	case GivenUp:
 		if r.at.After(begin) {

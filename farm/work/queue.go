@@ -151,6 +151,15 @@ func (q *Queue) describe(ctx context.Context, c *Class, anew bool) error {
 	return err
 }
 
+// Announce tells workers and clients of a class, which has a queue from then on.
+func (q *Queue) Announce(ctx context.Context, c *Class) error {
+	err := q.describe(ctx, c, true)
+	if err == nil {
+		_, err = q.consumer(ctx, c.ID())
+	}
+	return q.bus.Explain(err, "telling of a class of tasks")
+}
+
 // names splits the subject of a task or a result.
 func names(subject string) (class, key string) {
 	tokens := strings.Split(subject, ".")

@@ -79,6 +79,9 @@ const (
 	// Failed is what a handler says of a task for which there is no such result. Where that
 	// names places of a machine it may differ from another's.
 	Failed Kind = "failed"
+	// Measured is a result that comes out another way each time, as times do: of several
+	// the first counts, and none is compared with another.
+	Measured Kind = "measured"
 	// GivenUp is that of a task which was tried too often. The body says why, as text.
 	GivenUp Kind = "given-up"
 	// Disputed replaces results that differ. The body says whose they are, as text.

@@ -497,6 +497,42 @@ func TestDispute(t *testing.T) {
 	all(t, c, []*Task{x}) // which is done anew
 }
 
+// measurer is a stub whose results come out another way each time.
+type measurer struct{ *stub }
+
+func (m measurer) Do(ctx context.Context, t *Task) (Kind, []byte, error) {
+	_, body, err := m.stub.Do(ctx, t)
+	return Measured, body, err
+}
+
+// TestMeasured: of two measurements of one task the first counts, nobody disputes it, and
+// none is done twice to compare.
+func TestMeasured(t *testing.T) {
+	q := open(t, quick, natstest.Run(t).URL())
+	h := &stub{class: anyClass}
+	x := task("x")
+	h.do = func(ctx context.Context, body []byte) ([]byte, error) {
+		r := &Result{Kind: Measured, Body: []byte("first"), Worker: "other", digest: digestOf([]byte("first"))}
+		if err := q.store(ctx, x.Class, x.Key(), r, nil, 0); err != nil { // another one is faster
+			t.Error(err)
+		}
+		return []byte("second"), nil
+	}
+	start(t, q, "one", measurer{h})
+	cfg := soon
+	cfg.Sample = 1
+	c := client(t, q, cfg)
+	for range 2 {
+		r, err := c.Do(t.Context(), x)
+		if err != nil || r.Kind != Measured || string(r.Body) != "first" {
+			t.Errorf("%+v, %v", r, err)
+		}
+	}
+	if h.total() != 1 {
+		t.Errorf("it was measured %d times", h.total())
+	}
+}
+
 // TestFull: a queue without room makes clients wait, and loses nothing.
 func TestFull(t *testing.T) {
 	s := natstest.Run(t)

@@ -15,12 +15,17 @@ import (
 // Handler does tasks.
 type Handler interface {
 	// Class is that of the tasks for a target which are done here; the error says why there
-	// are none. It may take as long as a task, and is asked once for a class.
+	// are none: ErrOther where a worker of this sort is not for them at all. It may take as
+	// long as a task, and is asked once for a class.
 	Class(ctx context.Context, target string) (*Class, error)
-	// Do makes a result, which is Done or Failed. An error is the machine's, and has the
+	// Do makes a result, which is Done, Failed or Measured. An error is the machine's, and has the
 	// task tried by another worker. Do returns soon after ctx has ended.
 	Do(ctx context.Context, t *Task) (kind Kind, body []byte, err error)
 }
+
+// ErrOther is the error of a Handler for tasks of another sort than its own: a compile's
+// is not asked to measure.
+var ErrOther = errors.New("a task of another sort")
 
 // Worker does tasks of a Queue.
 type Worker struct {
@@ -104,6 +109,9 @@ func (w *Worker) Run(ctx, now context.Context, q *Queue) error {
 func (w *Worker) serve(ctx, now context.Context, c *Class) {
 	id := c.ID()
 	own, err := w.Handler.Class(ctx, c.Target)
+	if errors.Is(err, ErrOther) {
+		return
+	}
 	if err != nil {
 		w.Log("%s: tasks are left to others: %v", c.Target, err)
 		return
