@@ -55,7 +55,15 @@ func (d *several) Trial(_ context.Context, _ driver.Kernel, l driver.Launch) (Tr
 	return &severalTrial{of: d, grid: l.Grid[0]}, nil
 }
 
-func (d *several) Parallel() int { return d.devices }
+// Parallel has all devices go once one of them has measured something.
+func (d *several) Parallel() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(d.calls) > 0 {
+		return 0
+	}
+	return d.devices
+}
 
 func (d *several) Measure(_ context.Context, trials []Trial, rounds int, _ bench.Options) ([]Outcome, error) {
 	d.mu.Lock()
@@ -96,7 +104,9 @@ func newSeveral(n int) *several { return &several{Device: fakedevice.New("ttgir"
 func TestSeveral(t *testing.T) {
 	m := newSeveral(3)
 	m.fails = map[int]bool{32: true}
-	r, err := Run(t.Context(), options(m, "plain", "x"))
+	o := options(m, "plain", "x")
+	o.Parallel = 1
+	r, err := Run(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +170,7 @@ func TestEqualTimes(t *testing.T) {
 		m.Props.Simulated = true
 		m.devices = 1
 		o := options(m, "warned", "x")
-		o.Parallel = 4
+		o.Parallel = 1
 		o.Grid = func(known *frontend.Variant) ([3]int, error) { return [3]int{8, 1, 1}, nil }
 		r, err := Run(t.Context(), o)
 		if err != nil {

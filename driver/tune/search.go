@@ -42,7 +42,8 @@ func (s *Search) points(n int) int {
 
 // chooser proposes configurations by number.
 type chooser interface {
-	// next returns up to n that have not been proposed; none when the search is over.
+	// next returns up to n that have not been proposed; none when the search is over, or
+	// where n is not positive, as it is when devices have gone.
 	// Of those that were, times has the time, infinite for those that failed.
 	next(n int, times map[int]float64) []int
 }
@@ -71,7 +72,7 @@ func (s *Search) chooser(configs []Config) (chooser, error) {
 type listed struct{ left []int }
 
 func (l *listed) next(n int, _ map[int]float64) []int {
-	n = min(n, len(l.left))
+	n = max(min(n, len(l.left)), 0)
 	out := l.left[:n]
 	l.left = l.left[n:]
 	return out
