@@ -10,6 +10,8 @@ DEADCODE   = $(GO) run golang.org/x/tools/cmd/deadcode@v0.52.0
 export GOFLAGS := $(GOFLAGS) -buildvcs=false
 REVISION   = $(shell git describe --always --dirty --abbrev=12 2>/dev/null)
 LDFLAGS    = -s -w
+# gRPC without its traces: these are templates, with which the linker keeps all methods.
+TAGS       = grpcnotrace
 
 # Programs of this module, and modules of their own that live in the tree.
 BACKENDS = $(patsubst %,./%,$(wildcard backends/*/cmd/*))
@@ -18,11 +20,11 @@ MODULES  = $(patsubst %/go.mod,%,$(wildcard examples/backends/*/go.mod))
 
 .PHONY: build
 build: ## bin/tritonc, beside it the backends and the drivers of AMD and Ascend, in bin/examples those of examples/
-	$(GO) build -trimpath -ldflags '$(LDFLAGS) -X main.revision=$(REVISION)' -o bin/ ./cmd/tritonc
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/ $(BACKENDS) $(DRIVERS) # less address space
+	$(GO) build -trimpath -tags $(TAGS) -ldflags '$(LDFLAGS) -X main.revision=$(REVISION)' -o bin/ ./cmd/tritonc
+	CGO_ENABLED=0 $(GO) build -trimpath -tags $(TAGS) -ldflags '$(LDFLAGS)' -o bin/ $(BACKENDS) $(DRIVERS) # less address space
 	@set -e; for m in $(MODULES); do \
 		echo "$(GO) build ($$m)"; \
-		(cd $$m && $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o "$(CURDIR)/bin/examples/" ./...); \
+		(cd $$m && $(GO) build -trimpath -tags $(TAGS) -ldflags '$(LDFLAGS)' -o "$(CURDIR)/bin/examples/" ./...); \
 	done
 
 .PHONY: device-cuda

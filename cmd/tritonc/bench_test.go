@@ -68,7 +68,7 @@ func metricName(row string) string { return strings.ReplaceAll(row, " ", "-") + 
 func buildProgram(b *testing.B) string {
 	b.Helper()
 	dir := buildBackends(b)
-	build := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", dir+"/", ".")
+	build := exec.Command("go", "build", "-trimpath", "-tags", "grpcnotrace", "-ldflags", "-s -w", "-o", dir+"/", ".")
 	if out, err := build.CombinedOutput(); err != nil {
 		b.Fatalf("go build: %v\n%s", err, out)
 	}

@@ -33,7 +33,7 @@ func (r *release) programs(ctx context.Context, out string, p platform) error {
 	if err != nil {
 		return err
 	}
-	args := append([]string{"build", "-ldflags", "-s -w " + r.stamp(), "-o", out + string(filepath.Separator)}, wheelPrograms...)
+	args := append([]string{"build", "-tags", buildTags, "-ldflags", "-s -w " + r.stamp(), "-o", out + string(filepath.Separator)}, wheelPrograms...)
 	if err := r.run(ctx, []string{"GOOS=" + p.os, "GOARCH=" + p.arch, "CGO_ENABLED=0"}, r.root, io.Discard, "go", args...); err != nil {
 		return err
 	}

@@ -191,6 +191,9 @@ func (p platform) drivers() []nativeDriver {
 	}
 }
 
+// buildTags are those of the Makefile.
+const buildTags = "grpcnotrace"
+
 // build builds tritonc, the backends and the drivers. None needs cgo.
 func (r *release) build(ctx context.Context, p platform, dir string) error {
 	packages, err := r.packages()
@@ -201,7 +204,7 @@ func (r *release) build(ctx context.Context, p platform, dir string) error {
 		packages = append(packages, d.program)
 	}
 	return r.run(ctx, []string{"GOOS=" + p.os, "GOARCH=" + p.arch, "CGO_ENABLED=0"}, r.root, io.Discard,
-		"go", append([]string{"build", "-ldflags", "-s -w " + r.stamp(), "-o", dir + string(filepath.Separator)}, packages...)...)
+		"go", append([]string{"build", "-tags", buildTags, "-ldflags", "-s -w " + r.stamp(), "-o", dir + string(filepath.Separator)}, packages...)...)
 }
 
 // packages are those of tritonc and of each backend, relative to the module.
