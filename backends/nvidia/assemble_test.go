@@ -81,3 +81,31 @@ func TestEqualPTX(t *testing.T) {
 	}
 	runs(notes, 5)
 }
+
+// TestAssembledSideBySide: a process has ptxas assemble different kernels at the same
+// time. Each run waits for the other one.
+func TestAssembledSideBySide(t *testing.T) {
+	c := sdktest.Start(t, New())
+	here := t.TempDir()
+	ptxas := limitedTool(t, ptxas124, `touch '`+here+`'/$$
+i=0
+while [ "$(ls '`+here+`' | wc -l)" -lt 2 ]; do
+	i=$((i + 1))
+	if [ $i -gt 1000 ]; then echo "nobody else came"; exit 1; fi
+	sleep 0.02
+done
+while [ "$1" != -o ]; do shift; done
+printf '\177ELF' >"$2"`)
+	var wg sync.WaitGroup
+	for _, name := range []string{"first", "second"} {
+		wg.Go(func() {
+			text := ".version 8.4\n.target sm_80\n.visible .entry " + name + "()\n.reqntid 128\n{\nret;\n}\n"
+			req := request(t, "80", stageCubin, name+".ptx", []byte(text), "")
+			req.Settings = map[string]string{ptxasKind.Setting.Name: ptxas}
+			if _, err := c.RunStages(t.Context(), req); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+}
