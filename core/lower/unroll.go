@@ -23,6 +23,11 @@ const mostUnrolled = 300
 // and takes half the time of the loops on an H200.
 const mostInWindow = 1500
 
+// partlyUnrolled is how often the assembler repeats the body of a loop whose trip count
+// is not known: copies of such a loop cost it that much more, and no copy's loads are
+// issued with another's.
+const partlyUnrolled = 4
+
 // tripCount returns how often a loop runs whose bounds are constants, else 0.
 func tripCount(lower, upper, step value.Value) int64 {
 	l, lok := llir.ConstInt(lower)
@@ -53,14 +58,18 @@ func (e *emitter) unrolls(op *ir.Operation, n int64) (bool, error) {
 
 // hasShortLoop reports whether a loop directly contains one whose trip count is known.
 func (e *emitter) hasShortLoop(op *ir.Operation) bool {
-	known := func(v *ir.Value) bool { return v.DefIs(arith.Constant) }
 	for inner := range op.Body().Ops() {
 		if inner.Is(scf.For) {
-			f := scf.AsFor(inner)
-			return known(f.LowerBound()) && known(f.UpperBound()) && known(f.Step())
+			return countKnown(inner)
 		}
 	}
 	return false
+}
+
+// countKnown reports whether the trip count of an scf.for is known.
+func countKnown(op *ir.Operation) bool {
+	f := scf.AsFor(op)
+	return f.LowerBound().DefIs(arith.Constant) && f.UpperBound().DefIs(arith.Constant) && f.Step().DefIs(arith.Constant)
 }
 
 // cost estimates how many computations a thread does in a region: a register of a
@@ -83,12 +92,16 @@ func (e *emitter) cost(r *ir.Region, most int) (int, error) {
 				}
 				sum += n - 1
 			}
+			copies := 1
+			if op.Is(scf.While) || op.Is(scf.For) && !countKnown(op) {
+				copies = partlyUnrolled
+			}
 			for _, inner := range op.Regions() {
-				n, err := e.cost(inner, most-sum)
+				n, err := e.cost(inner, (most-sum)/copies)
 				if err != nil {
 					return 0, err
 				}
-				sum += n
+				sum += n * copies
 			}
 			if sum > most {
 				return sum, nil
