@@ -5,12 +5,17 @@ package tempdir
 import (
 	"errors"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 )
 
-// tempPrefix begins the names of our folders.
-const tempPrefix = "tritonc-"
+// tempPrefix begins the names of our folders, and ownerFile is the file in one by which it
+// is known whose it is.
+const (
+	tempPrefix = "tritonc-"
+	ownerFile  = "owner"
+)
 
 // Make makes a new folder in base; its name begins with tritonc-. It goes with
 // remove, or with RemoveAll. What a process that was killed has left in base, the next
@@ -45,7 +50,8 @@ func (s *tempSet) make(base, pattern string) (string, error) {
 	if s.dirs == nil {
 		s.dirs, s.swept = map[string]*tempOwner{}, map[string]bool{}
 	}
-	if !s.swept[base] {
+	inside := owned(base)
+	if !inside && !s.swept[base] {
 		s.swept[base] = true
 		sweep(base)
 	}
@@ -53,8 +59,21 @@ func (s *tempSet) make(base, pattern string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	s.dirs[dir] = ownTemp(dir)
+	s.dirs[dir] = nil
+	if !inside {
+		s.dirs[dir] = ownTemp(dir)
+	}
 	return dir, nil
+}
+
+// owned reports whether base is a folder of ours itself, as a plugin's folder for temporary
+// files is, which its host makes: what is in one goes with it, and needs no owner.
+func owned(base string) bool {
+	if !strings.HasPrefix(filepath.Base(base), tempPrefix) {
+		return false
+	}
+	_, err := os.Lstat(filepath.Join(base, ownerFile))
+	return err == nil
 }
 
 func (s *tempSet) remove(dir string) {

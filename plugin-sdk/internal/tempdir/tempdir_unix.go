@@ -21,11 +21,8 @@ import (
 // processes mean to it. Folders of other machines, with which the folder may be
 // shared, and whose locks may not be seen here, are left alone.
 
-const (
-	ownerFile = "owner"
-	// ownerMagic begins the file; the machine follows.
-	ownerMagic = "a temporary folder of tritonc on "
-)
+// ownerMagic begins the file; the machine follows.
+const ownerMagic = "a temporary folder of tritonc on "
 
 // emptyAfter is the age of an empty folder whose process was killed before it had
 // put its file there.

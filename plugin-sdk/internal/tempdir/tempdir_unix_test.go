@@ -140,3 +140,31 @@ func TestSweep(t *testing.T) {
 		t.Error("remove left the folder")
 	}
 }
+
+// TestInside: a folder in one of ours needs no owner, and is swept with it.
+func TestInside(t *testing.T) {
+	if thisMachine() == "" {
+		t.Skip("the system has no name of its run, without which nothing is swept")
+	}
+	base := t.TempDir()
+	var host, plugin tempSet
+	outer, err := host.make(base, "p")
+	if err != nil {
+		t.Fatal(err)
+	}
+	inner, err := plugin.make(outer, "tool")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Lstat(filepath.Join(outer, ownerFile)); err != nil {
+		t.Error(err)
+	}
+	if files, err := os.ReadDir(inner); err != nil || len(files) > 0 {
+		t.Errorf("in it are %v, %v", files, err)
+	}
+	host.dirs[outer].release() // as when the process is killed
+	sweep(base)
+	if left, err := os.ReadDir(base); err != nil || len(left) > 0 {
+		t.Errorf("left are %v, %v", left, err)
+	}
+}
