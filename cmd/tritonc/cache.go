@@ -56,12 +56,19 @@ func compileCache(env *environment, host *plugin.Host, log hclog.Logger) (*core.
 		return nil, err
 	}
 	return &core.Cache{
-		Store: store, Compiler: sdk.ProgramHash(), Identity: host.Identity, Dir: string(env.dir),
+		Store: store, Compiler: sdk.ProgramHash(), Identity: host.Identity, Machine: host.SharedIdentity, Dir: string(env.dir),
 		Log: func(message string) { log.Debug(message) },
 	}, nil
 }
 
 func cacheCommand(env *environment) *cobra.Command {
+	var f cacheFlags
+	info := func(cmd *cobra.Command, _ []string) error {
+		if f.remote {
+			return f.info(cmd, env)
+		}
+		return cacheInfo(env)
+	}
 	cmd := &cobra.Command{
 		Use:   "cache",
 		Short: "what the cache of compiled kernels holds; clean empties it",
@@ -74,18 +81,30 @@ It lies in the folder ` + cacheDirVar + `, or in the user's cache folder
 (~/.cache/tritonc/kernels), and holds ` + cacheSizeVar + ` MiB at most (` + strconv.Itoa(defaultCacheSize) + `); the kernels
 used least recently go first, in each of 64 parts: half of what there is room for is
 always kept of what was used last, and a kernel beyond a 64th not at all. A folder that other users own or may write to is not
-used: what they put there would be taken for a kernel.`,
+used: what they put there would be taken for a kernel.
+
+Where tritonc.toml names a NATS server and whose kernels are believed, machines share
+what they compile (docs/scale.md); --remote is about that cache.`,
 		Args: exactArgs(),
-		RunE: func(*cobra.Command, []string) error { return cacheInfo(env) },
+		RunE: info,
 	}
+	cmd.PersistentFlags().BoolVar(&f.remote, "remote", false, "the cache that machines share, in the place of this machine's own")
+	f.addNATS(cmd.PersistentFlags())
 	cmd.AddCommand(
 		&cobra.Command{
-			Use: "info", Short: "its folder and how much it holds", Args: exactArgs(),
-			RunE: func(*cobra.Command, []string) error { return cacheInfo(env) },
+			Use: "info", Short: "its folder and how much it holds", Args: exactArgs(), RunE: info,
 		},
 		&cobra.Command{
+			Use: "verify", Short: "check who signed each kernel of the shared cache (--remote)", Args: exactArgs(),
+			RunE: func(cmd *cobra.Command, _ []string) error { return f.verify(cmd, env) },
+		},
+		cacheKeyCommand(env),
+		&cobra.Command{
 			Use: "clean", Short: "remove every kernel from it", Args: exactArgs(),
-			RunE: func(*cobra.Command, []string) error {
+			RunE: func(cmd *cobra.Command, _ []string) error {
+				if f.remote {
+					return f.clean(cmd, env)
+				}
 				store, err := openStore(env)
 				if store == nil {
 					return err

@@ -126,17 +126,21 @@ func (f *compileFlags) connect(env *environment, req *request, file string) (*pl
 	if err != nil {
 		return nil, err
 	}
-	return host, f.equip(env, req, host)
+	return host, f.equip(env, req, host, file)
 }
 
 // equip gives the request what it compiles with.
-func (f *compileFlags) equip(env *environment, req *request, host *plugin.Host) (err error) {
+func (f *compileFlags) equip(env *environment, req *request, host *plugin.Host, file string) (err error) {
 	req.opts.Select = host.Select
 	req.opts.Print = env.report.printed
-	if !f.noCache {
-		req.opts.Cache, err = compileCache(env, host, newLogger(env, f.verbose))
+	if f.noCache {
+		return nil
 	}
-	return err
+	log := newLogger(env, f.verbose)
+	if req.opts.Cache, err = compileCache(env, host, log); err != nil || req.opts.Cache == nil {
+		return err
+	}
+	return f.share(env, req.opts.Cache, log, file)
 }
 
 // want is which kernels of a file are to be compiled.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -43,8 +44,9 @@ type farmSession struct {
 // told, the session is nil: everything is compiled here.
 func (f *compileFlags) joinFarm(ctx context.Context, env *environment, host *plugin.Host, file string) (*farmSession, error) {
 	if !f.farm {
-		if f.nats != "" {
-			return nil, usagef("--nats is for --farm")
+		if opts, err := f.sharing(env, file); f.nats != "" && opts == nil {
+			return nil, cmp.Or(err, error(usagef("--nats is for --farm, or for a shared cache").
+				withHelp("a cache takes kernels of those whom the table [farm.trusted] of tritonc.toml lists")))
 		}
 		return nil, nil
 	}

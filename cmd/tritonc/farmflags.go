@@ -25,6 +25,7 @@ type farmSettings struct {
 	bus.Options
 	table project.Farm
 	dir   string // that files in table are relative to
+	file  *project.File
 }
 
 // settings reads them, for the project of file or of the current folder.
@@ -39,19 +40,21 @@ func (f *farmFlags) settings(env *environment, file, name string) (*farmSettings
 	}
 	s := &farmSettings{dir: filepath.Dir(found)}
 	if p != nil {
-		s.table = p.Farm
+		s.table, s.file = p.Farm, p
 	}
 	text := s.table.NATS
-	s.From = s.table.Pos["nats"]
 	if f.nats != "" {
-		text, s.From = f.nats, diag.Pos{}
+		text = f.nats
+	} else if p != nil {
+		s.From = s.table.Pos["nats"]
+		s.Line = p.Line(s.From.Line)
 	}
 	if text == "" {
 		return nil, usagef("nothing says which server to use").withHelp("--nats nats://HOST:4222, or nats in the table [farm] of tritonc.toml")
 	}
 	if s.URLs, err = bus.ParseURLs(text); err != nil {
 		if d := diag.All(err); f.nats == "" && len(d) == 1 {
-			d[0].Pos = s.From
+			d[0].Pos, d[0].Line = s.From, s.Line
 			return nil, d[0]
 		}
 		return nil, usagef("--nats: %v", err)

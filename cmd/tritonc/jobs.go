@@ -46,7 +46,7 @@ func (f *compileFlags) compileAll(ctx context.Context, env *environment, req *re
 		return nil, err
 	}
 	defer done()
-	if err := f.equip(env, req, host); err != nil {
+	if err := f.equip(env, req, host, files[0]); err != nil {
 		return nil, err
 	}
 	farm, err := f.joinFarm(ctx, env, host, files[0])

@@ -57,6 +57,8 @@ type environment struct {
 	// call and hosts are a server's, for a command of a client.
 	call  *serve.Call
 	hosts *hostPool
+	// shared are the connections with caches that machines share.
+	shared *sharedPool
 	// passes are those that opt runs without a backend.
 	passes []*pass.Pass
 }
@@ -70,7 +72,8 @@ const (
 
 // run executes one command line and returns the exit code.
 func run(ctx context.Context, args []string, env *environment) int {
-	env.args, env.report = args, newReporter(env, args)
+	env.args, env.report, env.shared = args, newReporter(env, args), &sharedPool{}
+	defer env.shared.close()
 	root := rootFor(env, args)
 	if len(args) == 0 || args[0] != cobra.ShellCompRequestCmd && args[0] != cobra.ShellCompNoDescRequestCmd {
 		eachOnce(root) // a completion reads its flags several times

@@ -13,7 +13,7 @@ import (
 )
 
 // serveCompile runs a client's command line and returns its exit code.
-func serveCompile(ctx context.Context, call *serve.Call, hosts *hostPool) int {
+func serveCompile(ctx context.Context, call *serve.Call, hosts *hostPool, shared *sharedPool) int {
 	vars := make(map[string]string, len(call.Env))
 	for _, kv := range call.Env {
 		name, value, ok := strings.Cut(kv, "=")
@@ -22,11 +22,12 @@ func serveCompile(ctx context.Context, call *serve.Call, hosts *hostPool) int {
 		}
 	}
 	env := &environment{
-		dir: folder(call.Dir), args: call.Args, call: call, hosts: hosts,
+		dir: folder(call.Dir), args: call.Args, call: call, hosts: hosts, shared: shared,
 		stdin: bytes.NewReader(call.Input), stdout: call.Stdout(), stderr: farStderr{call.Stderr(), call.Terminal},
 		lookupEnv: func(name string) (string, bool) { v, ok := vars[name]; return v, ok }, environ: call.Env,
 	}
 	env.report = newReporter(env, call.Args)
+	defer shared.leave(env)
 	if env.report.tempDir = vars["TMPDIR"]; env.report.tempDir == "" {
 		env.report.tempDir = "/tmp" // as os.TempDir has it, whatever variables the server has
 	}
@@ -93,6 +94,8 @@ func (env *environment) count(k *core.Kernel) {
 		}
 	}
 	_, cached := stages["cache"]
+	_, shared := stages["shared cache"]
+	cached = cached || shared
 	env.call.Compiled(cached, stages)
 }
 

@@ -105,6 +105,11 @@ func (f *workerFlags) run(cmd *cobra.Command, env *environment) error {
 		if handler.Cache, err = compileCache(env, host, log); err != nil {
 			return err
 		}
+		if handler.Cache != nil {
+			if err := f.share(env, handler.Cache, log, ""); err != nil {
+				return err
+			}
+		}
 	}
 	frontend.KeepTrees(keptText)
 	w := newWorker(f, env, handler)

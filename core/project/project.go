@@ -107,6 +107,9 @@ func Parse(at string, text []byte) (*File, error) {
 	return f, nil
 }
 
+// Line is the text of a line, counted from 1.
+func (f *File) Line(n int) string { return diag.LineAt(string(f.text), n) }
+
 const pinHelp = `a pin is "KIND:ARCH" = "NAME@VERSION", or { name = "NAME", version = "VERSION", sha256 = "SUM" }`
 
 // add takes in one entry of the file.

@@ -74,8 +74,15 @@ func KindOf(err error) Kind {
 	return Other
 }
 
+// Errorf is a diagnostic about where the user names the servers.
+func (o *Options) Errorf(format string, args ...any) *diag.Diagnostic {
+	d := diag.Errorf(o.From, format, args...)
+	d.Line = o.Line
+	return d
+}
+
 func (o *Options) errorf(kind Kind, cause error, format string, args ...any) *Error {
-	return &Error{Kind: kind, Cause: cause, shown: diag.Errorf(o.From, format, args...)}
+	return &Error{Kind: kind, Cause: cause, shown: o.Errorf(format, args...)}
 }
 
 // ofConnect explains why there is no connection.

@@ -22,6 +22,8 @@ type Options struct {
 	URLs []string
 	// From is where the user wrote them; without a line they are from the command line.
 	From diag.Pos
+	// Line is the text of From's line, which messages show.
+	Line string
 	// Credentials is a file of NATS's, with a user's token and seed; "" for none.
 	Credentials string
 	// CA is a file of certificates to believe besides the system's; "" for none.

@@ -292,7 +292,7 @@ func (s *Store) unsealed(kind string, key cache.Key, sealed []byte) ([]byte, *si
 		return data, who
 	}
 	s.log("the %s %s is refused: %v", kind, name(key), err)
-	d := diag.Errorf(s.opts.Bus.From, "an entry of the shared cache at %s is refused: %v", s.opts.Bus.Servers(), err)
+	d := s.opts.Bus.Errorf("an entry of the shared cache at %s is refused: %v", s.opts.Bus.Servers(), err)
 	var unknown *sign.UnknownError
 	if errors.As(err, &unknown) {
 		d.WithHelp("if you know whose key it is, list it in the table [farm.trusted] of tritonc.toml; else ask who can write to the server (tritonc cache verify --remote lists such entries)")

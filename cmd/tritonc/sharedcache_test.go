@@ -1,0 +1,256 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/tritonc/tritonc/farm/bus"
+	"github.com/tritonc/tritonc/internal/natstest"
+)
+
+// newSharer is a machine whose project names a server: its files, its cache, its home and
+// its copies of the backends are its own. With a key it gives kernels, too.
+func newSharer(t *testing.T, url, key, table string) *farmTest {
+	t.Helper()
+	f := newFarmTest(t)
+	backends := filepath.Join(f.dir, "programs")
+	if err := os.Mkdir(backends, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	const nvidia = "tritonc-backend-nvidia"
+	program, err := os.ReadFile(filepath.Join(buildBackends(t), nvidia))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(backends, nvidia), program, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	cache, err := os.UserCacheDir() // which has the toolchain
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.env = append(f.env, backendPathVar+"="+backends, "HOME="+f.dir, "XDG_CACHE_HOME="+cache, farmKeyVar+"="+key)
+	f.project(fmt.Sprintf("[farm]\nnats = %q\nwait = \"30s\"\ncache_size = 64\n%s", url, table))
+	return f
+}
+
+func (f *farmTest) project(text string) {
+	f.Helper()
+	if err := os.WriteFile(filepath.Join(f.dir, "tritonc.toml"), []byte(text), 0o600); err != nil {
+		f.Fatal(err)
+	}
+}
+
+// cacheKey makes a key, and the table that has others believe it.
+func cacheKey(t *testing.T) (path, table string) {
+	f := newFarmTest(t)
+	path = filepath.Join(f.dir, "farm.key")
+	public, _ := f.run(0, "cache", "key", path)
+	return path, fmt.Sprintf("[farm.trusted]\nci = %q\n", strings.TrimSpace(public))
+}
+
+var compiledHere = regexp.MustCompile(`ms +ttgir`)
+
+// compileOne compiles a kernel into a folder, and says where it came from.
+func (f *farmTest) compileOne(out string, args ...string) (from, said string) {
+	f.Helper()
+	_, said = f.run(0, append([]string{"-t", "cuda:80", "--emit", "ttgir,llir,json", "--time", "-o", out, "k.py"}, args...)...)
+	switch {
+	case compiledHere.MatchString(said):
+		return "here", said
+	case strings.Contains(said, "shared cache"):
+		return "shared", said
+	case strings.Contains(said, "ms  cache"):
+		return "cache", said
+	}
+	f.Fatalf("it is not said where the kernel comes from:\n%s", said)
+	return "", ""
+}
+
+func (f *farmTest) wantFrom(want, out string, args ...string) string {
+	f.Helper()
+	from, said := f.compileOne(out, args...)
+	if from != want {
+		f.Errorf("the kernel comes from %s, want %s:\n%s", from, want, said)
+	}
+	return said
+}
+
+// TestSharedCache: a kernel that one machine has compiled another takes, with its own
+// paths, and who is not believed gives nobody anything.
+func TestSharedCache(t *testing.T) {
+	url := natstest.Run(t).URL()
+	key, trusted := cacheKey(t)
+	a, b := newSharer(t, url, key, trusted), newSharer(t, url, "", trusted)
+	a.wantFrom("here", "a")
+	said := b.wantFrom("shared", "b")
+	if strings.Contains(said, "warning") {
+		t.Errorf("said %s", said)
+	}
+	b.wantFrom("cache", "b2")
+	if err := os.Rename(filepath.Join(a.dir, "a"), filepath.Join(b.dir, "a")); err != nil {
+		t.Fatal(err)
+	}
+	b.same("a", "b", 6)
+	b.same("a", "b2", 6)
+
+	text, _ := b.run(0, "cache", "--remote")
+	for _, want := range []string{"kernels  2, kept for 720h0m0s, the oldest since ", "of 64 MiB on 1 server", "trusted  ci ", "signs    nothing"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the cache lacks %q:\n%s", want, text)
+		}
+	}
+	object, _ := a.run(0, "cache", "info", "--remote", "--json")
+	var row remoteRow
+	if err := json.Unmarshal([]byte(object), &row); err != nil || row.Kernels != 2 || row.Limit != 64<<20 || row.Signs == "" {
+		t.Errorf("%v: %s", err, object)
+	}
+	if text, _ := b.run(0, "cache", "verify", "--remote"); text != "4 are good, 0 are refused\n" {
+		t.Errorf("verify says %q", text)
+	}
+
+	// A machine that believes somebody else takes nothing, and says once why.
+	other, others := cacheKey(t)
+	c := newSharer(t, url, "", others)
+	said = c.wantFrom("here", "c")
+	if strings.Count(said, "who is not trusted") != 1 || !strings.Contains(said, "[farm.trusted]") {
+		t.Errorf("said\n%s", said)
+	}
+	if text, _ := c.run(1, "cache", "verify", "--remote"); strings.Count(text, "who is not trusted") != 4 || !strings.HasSuffix(text, "0 are good, 4 are refused\n") {
+		t.Errorf("verify says %q", text)
+	}
+	// What came from somebody is not taken from the local cache once they are not believed.
+	b.project(fmt.Sprintf("[farm]\nnats = %q\nwait = \"30s\"\n%s", url, others))
+	b.wantFrom("here", "b3")
+	b.project("")
+	b.wantFrom("cache", "b4")
+
+	a.run(0, "cache", "clean", "--remote")
+	if text, _ := a.run(0, "cache", "--remote"); !strings.Contains(text, "kernels  0, ") {
+		t.Errorf("after cleaning:\n%s", text)
+	}
+	newSharer(t, url, other, others).wantFrom("here", "d")
+}
+
+// TestSharedCacheOnce: of processes that want the same kernels at once, one compiles each.
+func TestSharedCacheOnce(t *testing.T) {
+	url := natstest.Run(t).URL()
+	key, trusted := cacheKey(t)
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	here, shared := 0, 0
+	for range 6 {
+		f := newSharer(t, url, key, trusted)
+		wg.Go(func() {
+			_, said := f.run(0, "-t", "cuda:80", "--emit", "llir", "--time", "-o", "out", "k.py")
+			mu.Lock()
+			defer mu.Unlock()
+			here += len(compiledHere.FindAllString(said, -1))
+			shared += strings.Count(said, "shared cache")
+		})
+	}
+	wg.Wait()
+	if here != 2 || shared != 10 {
+		t.Errorf("%d kernels were compiled and %d taken, want 2 and 10", here, shared)
+	}
+}
+
+// TestSharedCacheBad: whatever is wrong with the server or with what lies there, one
+// message says so, and the kernel is compiled; a setting that makes no sense is an error.
+func TestSharedCacheBad(t *testing.T) {
+	key, trusted := cacheKey(t)
+	s := natstest.Run(t)
+	url := s.URL()
+	for what, tt := range map[string]struct{ url, wait, want string }{
+		"no server": {"nats://127.0.0.1:1", "30s", "warning: the shared cache is not used: there is no NATS server at nats://127.0.0.1:1"},
+		"stalled":   {natstest.Stalled(t), "50ms", "did not answer within 50ms"},
+	} {
+		f := newSharer(t, tt.url, key, trusted)
+		f.project(fmt.Sprintf("[farm]\nnats = %q\nwait = %q\n%s", tt.url, tt.wait, trusted))
+		said := f.wantFrom("here", "out")
+		if strings.Count(said, tt.want) != 1 || strings.Count(said, "help:") != 1 || !strings.Contains(said, "tritonc.toml:2:8") || !strings.Contains(said, "2 | nats = ") {
+			t.Errorf("%s: want %q once, got\n%s", what, tt.want, said)
+		}
+		if _, said := f.run(0, "-t", "cuda:80", "--emit", "ptx", "-o", "out", "--no-cache", "k.py"); said != "" {
+			t.Errorf("%s: without a cache it says\n%s", what, said)
+		}
+		if _, said := f.run(0, "-t", "cuda:90", "--emit", "llir", "-o", "out", "k.py"); said != "" {
+			t.Errorf("%s: the next process says\n%s", what, said)
+		}
+		if _, said := f.run(1, "cache", "--remote"); !strings.Contains(said, "help:") {
+			t.Errorf("%s: who asks is told\n%s", what, said)
+		}
+	}
+	// Somebody without a key has written to the buckets.
+	f := newSharer(t, url, key, trusted)
+	f.wantFrom("here", "out")
+	b, err := bus.Connect(t.Context(), bus.Options{URLs: []string{url}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	index, err := b.JetStream().KeyValue(t.Context(), "tritonc_v1_index")
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys, err := index.Keys(t.Context())
+	if err != nil || len(keys) != 2 {
+		t.Fatalf("there are %q: %v", keys, err)
+	}
+	for _, k := range keys {
+		if _, err := index.PutString(t.Context(), k, `{"sets":[{"modules":[],"files":[]}]}`); err != nil {
+			t.Fatal(err)
+		}
+	}
+	said := newSharer(t, url, "", trusted).wantFrom("here", "out")
+	if strings.Count(said, "is refused: it is not signed") != 1 {
+		t.Errorf("said\n%s", said)
+	}
+	// The bucket is of another version.
+	if err := b.JetStream().DeleteKeyValue(t.Context(), "tritonc_v1_index"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.JetStream().CreateKeyValue(t.Context(), jetstream.KeyValueConfig{Bucket: "tritonc_v1_index", Metadata: map[string]string{"tritonc.version": "1", "tritonc.form": "index 9"}}); err != nil {
+		t.Fatal(err)
+	}
+	said = newSharer(t, url, "", trusted).wantFrom("here", "out")
+	if strings.Count(said, "tritonc_v1_index on the NATS server "+url+" is of another version") != 1 {
+		t.Errorf("said\n%s", said)
+	}
+
+	text, err := os.ReadFile(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		code                 int
+		table, args, message string
+	}{
+		{1, "sign = \"open.key\"\n", "-t cuda:80 k.py", "tritonc.toml:5:8: error: the key"},
+		{1, "sign = \"none.key\"\n", "-t cuda:80 k.py", "no such file"},
+		{1, "[farm.trusted]\nci = \"AAAA\"\n", "-t cuda:80 k.py", "tritonc.toml:6:6: error: this is not a public key"},
+		{2, "", "cache info --remote", "nothing is shared here"},
+		{2, "", "cache verify", "verify is for the shared cache"},
+		{2, "", "cache key", "no FILE given"},
+		{1, "", "cache key k.py", "file exists"},
+		{2, "", "-t cuda:80 --nats nats://127.0.0.1:1 k.py", "--nats is for --farm, or for a shared cache"},
+	} {
+		f := newSharer(t, url, "", tt.table)
+		if tt.table == "sign = \"open.key\"\n" {
+			if err := os.WriteFile(filepath.Join(f.dir, "open.key"), text, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, said := f.run(tt.code, strings.Fields(tt.args)...); !strings.Contains(said, tt.message) || !strings.Contains(said, "help:") && tt.args != "cache key k.py" {
+			t.Errorf("%s with %q: want %q, got\n%s", tt.args, tt.table, tt.message, said)
+		}
+	}
+}
