@@ -173,9 +173,10 @@ func grid(group []induction, back int) int {
 	return 0
 }
 
-// regroupCounters adds what does not change in a loop together before the loop: the sum
-// (counter + x) + y is counter + (x + y).
-func regroupCounters(f *fn) {
+// regroupSums adds what does not change in a loop together before the loop: the sum
+// (n + x) + y is n + (x + y), such as the place of a thread in a buffer of a pipeline. Where n
+// is not a counter a constant stays where it is, since an access may take it.
+func regroupSums(f *fn) {
 	f.givePreheaders()
 	f.countUses()
 	for _, l := range f.loopsInnerFirst() {
@@ -201,15 +202,16 @@ func (f *fn) regroup(l *loop, pre *block, v *value) {
 			continue
 		}
 		for k := range 2 {
-			counter, inv := x.args[k], x.args[1-k]
-			if counter.op != opPhi || counter.block != l.head || !l.invariantValue(inv) {
+			n, inv := x.args[k], x.args[1-k]
+			counts := n.op == opPhi && n.block == l.head
+			if !l.invariantValue(inv) || !counts && (inv.isConst() || y.isConst()) {
 				continue
 			}
 			s := f.newValue(opAdd, tS32, r32, inv, y)
 			s.loc, s.uses = v.loc, 1
 			pre.append(s)
 			v.op, v.typ, v.flags = opAdd, tS32, opTable[opAdd].flags
-			v.args = []*value{counter, s}
+			v.args = []*value{n, s}
 			return
 		}
 	}

@@ -18,7 +18,7 @@ var Phases = []Phase{
 	{"share phis", "tiles carry a number for each row or column, of which many are equal, and ptxas keeps each", sharePhis},
 	{"hoist steps", "a step that is computed in the loop seems to change", hoistInvariants},
 	{"join counters", "a thread counts each of its rows, and ptxas keeps all of them", joinCounters},
-	{"regroup counters", "what is added to a counter twice is added in each iteration", regroupCounters},
+	{"regroup sums", "what a loop does not change is added to a number twice, in each iteration", regroupSums},
 	{"join inductions", "ptxas spills pointers that a loop carries, and cannot compute them anew", joinInductions},
 	{"chain products", "rows of a tile would each multiply their number by the stride, in each iteration", chainProducts},
 	{"fuse products", "ptxas fuses sums and differences, too, but not where a negative is shared", fuseProducts},

@@ -92,8 +92,10 @@ var phaseCases = map[string]func(b *llir.Builder, x, p llir.Value){
 		})
 		b.Ret(nil)
 	},
-	"regroup counters": func(b *llir.Builder, x, p llir.Value) {
+	"regroup sums": func(b *llir.Builder, x, p llir.Value) {
 		looped(b, x, nil, func(_ []llir.Value, i llir.Value) []llir.Value {
+			slot := b.Add(x, b.Shl(b.And(i, b.M.I32(1)), 14))
+			storeAt(b, p, b.Add(slot, b.Load(llir.I32, p, 4, false)), b.Add(slot, b.M.I32(64)), b.Add(b.Add(b.Shl(i, 7), x), b.Shl(x, 3)))
 			b.Store(b.Add(b.Add(x, i), b.M.I32(256)), p, 4, false)
 			b.Store(b.Add(i, b.M.I32(256)), p, 4, false)
 			even := b.Add(b.Shl(x, 4), i)
