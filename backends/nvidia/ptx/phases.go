@@ -29,6 +29,7 @@ var Phases = []Phase{
 	{"reduce strides", "rows of a tile would each multiply their number by the stride", reduceStrides},
 	{"share values", "steps of equal length are one", shareValues},
 	{"sweep", "products that sums replaced are not used", sweep},
+	{"count multiples", "a product of a counter is computed in each iteration, and what is compared with it waits", countMultiples},
 	{"hoist invariants", "the lowering moves few computations out of loops, ptxas none of 64 bits", hoistInvariants},
 	{"sink values", "what one way through a branch needs would be computed on all", sinkValues},
 	{"select instructions", "ptxas joins some instructions, but not over conversions and 64 bits, and each costs its time", selectInstructions},

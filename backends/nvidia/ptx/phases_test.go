@@ -104,6 +104,16 @@ var phaseCases = map[string]func(b *llir.Builder, x, p llir.Value){
 		})
 		b.Ret(nil)
 	},
+	"count multiples": func(b *llir.Builder, x, p llir.Value) {
+		looped(b, x, nil, func(_ []llir.Value, i llir.Value) []llir.Value {
+			left := b.Add(b.Sub(x, b.Shl(i, 6)), b.M.I32(-128))
+			again := b.Sub(b.Sub(b.M.I32(0), b.Shl(i, 6)), x) // of the same factor
+			row := b.Mul(b.Binary(llir.OrOp, i, b.Shl(x, 8), llir.Disjoint), x)
+			storeAt(b, p, left, again, row, b.Add(row, x), b.Add(i, x))
+			return nil
+		})
+		b.Ret(nil)
+	},
 	"chain products": func(b *llir.Builder, x, p llir.Value) {
 		looped(b, x, nil, func(_ []llir.Value, i llir.Value) []llir.Value {
 			row := b.Add(i, x)

@@ -1,0 +1,166 @@
+package ptx
+
+// fewestSaved is how many instructions of each iteration a counter is worth.
+const fewestSaved = 2
+
+// countMultiples gives a loop a counter for what it computes of another one by several
+// instructions, such as n - 64*i - 128: an iteration then adds once, and what waits for the
+// number, a comparison or an address, does not wait for a product. It is one counter for each
+// factor; others of the same one keep their code.
+func countMultiples(f *fn) {
+	f.givePreheaders()
+	f.countUses()
+	by := make(map[*value]*value)
+	for _, l := range f.loopsInnerFirst() {
+		if len(l.head.preds) == 2 && !l.fixed() && l.preheader() != nil {
+			f.countMultiplesOf(l, by)
+		}
+	}
+	if len(by) > 0 {
+		f.replaceAll(by)
+		sweep(f)
+	}
+}
+
+// multiple is a number that is, up to what does not change in a loop, a factor times a
+// counter.
+type multiple struct {
+	of     *counter
+	factor *value
+	minus  bool // the factor's negative
+	plain  bool // the factor is 1 or -1
+	cost   int  // how many instructions it alone needs
+}
+
+func (f *fn) countMultiplesOf(l *loop, by map[*value]*value) {
+	back, ok := l.back()
+	if !ok {
+		return
+	}
+	known := make(map[*value]multiple)
+	for _, p := range l.head.phis {
+		n := p.args[back]
+		if p.class == r32 && n.op == opAdd && !n.typ.isFloat() && n.args[0] == p && n.args[1].isConst() {
+			known[p] = multiple{of: &counter{phi: p, step: n.args[1].imm}, factor: f.constant(r32, 1), plain: true}
+		}
+	}
+	if len(known) == 0 {
+		return
+	}
+	var found []*value
+	needed := make(map[*value]bool) // by others than multiples
+	need := func(a **value) { needed[*a] = true }
+	for _, b := range f.blocks {
+		for _, p := range b.phis {
+			for i := range p.args {
+				need(&p.args[i])
+			}
+		}
+		if !l.in(b) {
+			for _, v := range b.insts {
+				for i := range v.args {
+					need(&v.args[i])
+				}
+			}
+		}
+		b.term.each(need)
+	}
+	for _, b := range f.inOrder(l) {
+		for _, v := range b.insts {
+			if m, ok := f.multipleOf(l, v, known); ok {
+				known[v] = m
+				found = append(found, v)
+				continue
+			}
+			for i := range v.args {
+				need(&v.args[i])
+			}
+		}
+	}
+	made := make(map[multiple]bool)
+	for _, v := range found {
+		m := known[v]
+		k := multiple{of: m.of, factor: m.factor, minus: m.minus}
+		if !needed[v] || m.plain || m.cost < fewestSaved || made[k] {
+			continue
+		}
+		made[k] = true
+		by[v] = f.countOne(l, back, v, m)
+	}
+}
+
+// multipleOf says what multiple v is of what is known.
+func (f *fn) multipleOf(l *loop, v *value, known map[*value]multiple) (multiple, bool) {
+	if v.class != r32 || v.typ.isFloat() || len(v.args) != 2 {
+		return multiple{}, false
+	}
+	x, y := v.args[0], v.args[1]
+	m, first := known[x]
+	if !first {
+		x, y = y, x
+		var ok bool
+		if m, ok = known[x]; !ok {
+			return multiple{}, false
+		}
+	}
+	if !l.invariantValue(y) {
+		return multiple{}, false
+	}
+	if x.uses > 1 {
+		m.cost = 0
+	}
+	m.cost++
+	switch {
+	case isSum(v):
+	case v.op == opSub:
+		m.minus = m.minus != !first
+	case v.op == opShl && first && y.isConst() && y.imm < 32 && m.factor.isConst():
+		m.factor, m.plain = f.constant(r32, m.factor.imm<<y.imm), false
+	case v.op == opMul && y.isConst() && m.factor.isConst():
+		m.factor, m.plain = f.constant(r32, m.factor.imm*y.imm), false
+	case v.op == opMul && m.plain:
+		m.factor, m.plain = y, false
+	default:
+		return multiple{}, false
+	}
+	return m, true
+}
+
+// countOne makes a counter that is what v is in each iteration.
+func (f *fn) countOne(l *loop, back int, v *value, m multiple) *value {
+	pre := l.preheader()
+	outside := func(o op, t typ, x, y *value) *value {
+		n := f.newValue(o, t, r32, x, y)
+		n.loc = v.loc
+		if s := f.simplify(n); s != nil {
+			return s
+		}
+		return pre.append(n)
+	}
+	var start func(x *value) *value
+	start = func(x *value) *value {
+		switch {
+		case x == m.of.phi:
+			return x.args[1-back]
+		case l.invariantValue(x):
+			return x
+		case isSum(x): // an or is one where it is executed, which the loop's beginning is not
+			return outside(opAdd, tS32, start(x.args[0]), start(x.args[1]))
+		}
+		return outside(x.op, x.typ, start(x.args[0]), start(x.args[1]))
+	}
+	step := m.of.step
+	if m.minus {
+		step = -step
+	}
+	first := start(v)
+	phi := f.newValue(opPhi, tB32, r32)
+	phi.block = l.head
+	next := f.newValue(opAdd, tS32, r32, phi, outside(opMul, tS32, m.factor, f.constant(r32, step)))
+	next.loc = v.loc
+	phi.args = []*value{first, first}
+	phi.args[back] = next
+	l.head.phis = append(l.head.phis, phi)
+	l.head.preds[back].append(next)
+	return phi
+}
