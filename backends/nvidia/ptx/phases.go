@@ -32,6 +32,7 @@ var Phases = []Phase{
 	{"count multiples", "a product of a counter is computed in each iteration, and what is compared with it waits", countMultiples},
 	{"hoist invariants", "the lowering moves few computations out of loops, ptxas none of 64 bits", hoistInvariants},
 	{"sink values", "what one way through a branch needs would be computed on all", sinkValues},
+	{"sink comparisons", "a loop would keep more truth values than there are registers for", sinkComparisons},
 	{"select instructions", "ptxas joins some instructions, but not over conversions and 64 bits, and each costs its time", selectInstructions},
 	{"sink increments", "a loop that computes its next counter early keeps the old one in another register, and moves", sinkIncrements},
 	{"choose registers", "PTX has no phis: values that may share a register do, so that loops need no moves", chooseRegisters},

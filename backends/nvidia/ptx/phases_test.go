@@ -152,6 +152,23 @@ var phaseCases = map[string]func(b *llir.Builder, x, p llir.Value){
 		b.SetBlock(no)
 		b.Ret(nil)
 	},
+	"sink comparisons": func(b *llir.Builder, x, p llir.Value) {
+		var mask []llir.Value
+		for n := range mostTruths + 1 {
+			mask = append(mask, b.ICmp(enum.IPredSGT, x, b.Load(llir.I32, b.PtrAdd(p, int64(64+4*n)), 4, false)))
+		}
+		looped(b, x, nil, func(_ []llir.Value, i llir.Value) []llir.Value {
+			for n, m := range mask {
+				b.Store(b.Select(m, i, x), b.PtrAdd(p, int64(4*n)), 4, false)
+			}
+			return nil
+		})
+		looped(b, x, nil, func(_ []llir.Value, i llir.Value) []llir.Value {
+			b.Store(b.Select(mask[0], i, x), p, 4, false)
+			return nil
+		})
+		b.Ret(nil)
+	},
 	"select instructions": func(b *llir.Builder, x, p llir.Value) {
 		for k := range 4 {
 			number := b.SExt(b.Trunc(b.LShr(x, 8*k), llir.I8), []llir.Type{llir.I16, llir.I32}[k/2])
