@@ -28,6 +28,9 @@ type induction struct {
 	phi, next *value
 }
 
+// ahead reports whether a loop accesses what the pointer is after the step.
+func (g *induction) ahead() bool { return g.next.uses > 1 && g.phi.uses == 1 }
+
 func (f *fn) joinLoop(l *loop) {
 	h := l.head
 	back, ok := l.back()
@@ -84,19 +87,45 @@ func (f *fn) join(l *loop, back int, step *value, group []induction) {
 		sums = append(sums, s)
 		return s
 	}
-	side, pre, nextNeeded := grid(group, back), l.preheader(), false
+	pre, nextNeeded, allAhead := l.preheader(), false, false
+	side, base := grid(group, back), commonBase(group, back)
+	if pre == nil {
+		base = nil
+	}
+	if base != nil {
+		// The counter is a pointer itself, to which each of the others is at a distance.
+		side, allAhead = -1, true
+		for _, g := range group {
+			allAhead = allAhead && g.ahead()
+		}
+		if allAhead {
+			first := f.newValue(opAdd, tS64, r64, base, step)
+			first.loc = next.loc
+			iv.args[1-back] = pre.append(first)
+		} else {
+			iv.args[1-back] = base
+		}
+	}
 	for _, g := range group {
 		start := g.phi.args[1-back]
+		if base != nil {
+			start = start.otherThan(base)
+		}
 		advance := func(counter *value) *value {
-			if side < 0 {
+			switch {
+			case base != nil:
+				return plus(counter, start, g.next)
+			case side < 0:
 				return plus(start, counter, g.next)
 			}
 			return plus(plus(start.args[side], counter, g.next), start.args[1-side], g.next)
 		}
 		switch {
-		case g.next.uses > 1 && g.phi.uses == 1 && step.isConst():
+		case allAhead:
+			by[g.next] = advance(iv)
+		case g.ahead() && step.isConst():
 			by[g.next] = plus(advance(iv), step, g.next) // accesses take the constant
-		case g.next.uses > 1 && g.phi.uses == 1 && side < 0 && pre != nil:
+		case g.ahead() && side < 0 && pre != nil:
 			// Loads are ahead by an iteration: so is what they begin with.
 			ahead := f.newValue(opAdd, tS64, r64, start, step)
 			ahead.loc = g.next.loc
@@ -125,6 +154,35 @@ func (f *fn) join(l *loop, back int, step *value, group []induction) {
 	}
 	h.insertBefore(0, sums...)
 	h.settle(len(sums))
+}
+
+// commonBase returns an operand that the first values of all of a group are sums of, or nil.
+func commonBase(group []induction, back int) *value {
+	s := group[0].phi.args[1-back]
+	if s.op != opAdd {
+		return nil
+	}
+next:
+	for _, base := range s.args {
+		if base.isConst() {
+			continue
+		}
+		for _, g := range group {
+			if s := g.phi.args[1-back]; s.op != opAdd || s.args[0] != base && s.args[1] != base {
+				continue next
+			}
+		}
+		return base
+	}
+	return nil
+}
+
+// otherThan is the operand of a sum that is not x.
+func (v *value) otherThan(x *value) *value {
+	if v.args[0] == x {
+		return v.args[1]
+	}
+	return v.args[0]
 }
 
 // settle moves each of the first n instructions to before the first one that uses it.

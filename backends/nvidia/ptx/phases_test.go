@@ -60,6 +60,13 @@ var phaseCases = map[string]func(b *llir.Builder, x, p llir.Value){
 			b.Store(b.Load(llir.I32, v[2], 4, false), v[3], 4, false) // by a constant they stay
 			return []llir.Value{ahead, b.GEP(llir.I8, v[1], step), b.PtrAdd(v[2], 128), b.PtrAdd(v[3], 128)}
 		})
+		far := b.SExt(b.Shl(x, 6), llir.I64)
+		row, other := b.GEP(llir.I32, p, b.SExt(b.Mul(x, x), llir.I64)), b.GEP(llir.I32, p, b.SExt(b.Shl(x, 1), llir.I64))
+		looped(b, x, []llir.Value{row, other}, func(v []llir.Value, _ llir.Value) []llir.Value {
+			next := []llir.Value{b.GEP(llir.I8, v[0], far), b.GEP(llir.I8, v[1], far)}
+			b.Store(b.Load(llir.I32, next[0], 4, false), next[1], 4, false) // rows of one base
+			return next
+		})
 		b.Ret(nil)
 	},
 	"share phis": func(b *llir.Builder, x, p llir.Value) {
