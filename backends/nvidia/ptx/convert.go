@@ -391,12 +391,13 @@ func (c *conv) inst(inst ir.Instruction) {
 		c.setLoc(i.Metadata)
 		conds, x, y := c.get(i.Cond), c.get(i.ValueTrue), c.get(i.ValueFalse)
 		if len(conds) > 1 {
-			c.elementwise(i, i.Typ, func(args []*value) *value { return c.choose(args[0], args[1], args[2]) }, i.Cond, i.ValueTrue, i.ValueFalse)
+			vt := i.Typ.(*types.VectorType)
+			c.elementwise(i, vt, func(args []*value) *value { return c.chooseOf(vt.ElemType, args[0], args[1], args[2]) }, i.Cond, i.ValueTrue, i.ValueFalse)
 			return
 		}
 		parts := make([]*value, len(x))
 		for k := range parts {
-			parts[k] = c.choose(conds[0], x[k], y[k])
+			parts[k] = c.chooseOf(i.Typ, conds[0], x[k], y[k])
 		}
 		c.set(i, parts...)
 	case *ir.InstFreeze:
@@ -462,6 +463,15 @@ func (c *conv) choose(cond, x, y *value) *value {
 		return c.or(c.and(cond, x), c.and(c.not(cond), y))
 	}
 	return c.emit(opSelp, bitsOf(x.class), x.class, x, y, cond)
+}
+
+// chooseOf is choose for values of a type. Of a number ptxas negates an operand on the way,
+// and of bits it does not.
+func (c *conv) chooseOf(t llir.Type, cond, x, y *value) *value {
+	if x == y || t != llir.F32 && t != llir.F64 {
+		return c.choose(cond, x, y)
+	}
+	return c.emit(opSelp, floatType(t), x.class, x, y, cond)
 }
 
 func (c *conv) terminator(b *ir.Block) {

@@ -11,6 +11,9 @@ func (f *fn) simplify(v *value) *value {
 	if v.op == opSetp && v.args[0].isConst() && !v.args[1].isConst() {
 		v.args[0], v.args[1], v.cmp = v.args[1], v.args[0], v.cmp.swapped()
 	}
+	if v.op == opSelp {
+		return f.simplifySelp(v)
+	}
 	if v.typ.isFloat() {
 		return nil
 	}
@@ -30,6 +33,9 @@ func (f *fn) simplify(v *value) *value {
 		if v.args[1].isConst() && v.args[1].imm == 0 {
 			return v.args[0]
 		}
+		if f.shiftsBack(v) {
+			return f.simplify(v)
+		}
 		if f.clearsLow(v) {
 			return f.simplifyLogic(v)
 		}
@@ -38,8 +44,6 @@ func (f *fn) simplify(v *value) *value {
 		}
 	case opCvt:
 		return f.simplifyCvt(v)
-	case opSelp:
-		return f.simplifySelp(v)
 	case opSetp:
 		return f.simplifySetp(v)
 	}
@@ -203,6 +207,25 @@ func (f *fn) simplifyLogic(v *value) *value {
 	return nil
 }
 
+// shiftsBack makes (x >> a) << b one shift, where x has zeros in the a bits that it loses.
+func (f *fn) shiftsBack(v *value) bool {
+	x, b := v.args[0], v.args[1]
+	if v.op != opShl || x.op != opShr || x.typ.signed() || !b.isConst() || !x.args[1].isConst() {
+		return false
+	}
+	w := int64(v.class.bits())
+	y, a := x.args[0], x.args[1]
+	if a.imm < 0 || a.imm >= w || b.imm < 0 || b.imm >= w || bits.TrailingZeros64(^(&zeros{}).of(y, 4)) < int(a.imm) {
+		return false
+	}
+	if n := b.imm - a.imm; n >= 0 {
+		v.args = []*value{y, f.constant(r32, n)}
+	} else {
+		v.op, v.typ, v.flags, v.args = opShr, x.typ, x.flags, []*value{y, f.constant(r32, -n)}
+	}
+	return true
+}
+
 // clearsLow makes (x >> c) << c an and.
 func (f *fn) clearsLow(v *value) bool {
 	x, c := v.args[0], v.args[1]
@@ -303,6 +326,7 @@ func (f *fn) simplifySetp(v *value) *value {
 		return nil
 	}
 	if v.cmp != cmpEQ && v.cmp != cmpNE {
+		f.makeStrict(v)
 		return f.simplifyTruth(v)
 	}
 	if x.op == opXor && x.args[1].isConst() { // x ^ c == y where x == y ^ c
@@ -314,6 +338,23 @@ func (f *fn) simplifySetp(v *value) *value {
 		v.args, v.cmp = []*value{x, f.constant(y.class, 0)}, v.cmp.inverse(false)
 	}
 	return f.simplifyTruth(v)
+}
+
+// makeStrict makes x >= c the comparison x > c-1, and x <= c that x < c+1, so that equal
+// comparisons are shared. Of the least and the greatest number there is none.
+func (f *fn) makeStrict(v *value) {
+	y, by, k := v.args[1], int64(0), v.cmp
+	switch v.cmp {
+	case cmpGE:
+		by, k = -1, cmpGT
+	case cmpLE:
+		by, k = 1, cmpLT
+	default:
+		return
+	}
+	if strict := f.constant(y.class, y.imm+by); compare(k, v.typ, y, strict) {
+		v.args, v.cmp = []*value{v.args[0], strict}, k
+	}
 }
 
 // simplifyTruth finds the comparison of a truth value that was made a number.

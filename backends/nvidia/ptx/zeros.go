@@ -20,7 +20,9 @@ func markSums(f *fn) {
 
 // zeros finds bits that are known to be zero.
 type zeros struct {
-	known map[*value]uint64 // of phis, while they are looked at, too
+	// known are the bits of phis, while they are looked at, too; nil while phis have not got
+	// their operands.
+	known map[*value]uint64
 }
 
 // of returns the bits of v that are zero, of its class's width.
@@ -42,6 +44,9 @@ func (z *zeros) of(v *value, depth int) uint64 {
 	}
 	switch v.op {
 	case opPhi:
+		if z.known == nil {
+			return 0
+		}
 		return z.ofPhi(v, depth) & all
 	case opAnd:
 		return arg(0) | arg(1)

@@ -1,0 +1,67 @@
+package ptx
+
+import (
+	"testing"
+
+	"github.com/llir/llvm/ir/enum"
+
+	"github.com/tritonc/tritonc/core/llir"
+)
+
+// Numbers are chosen by selp of their type, bits by selp.b32.
+func TestChoiceOfNumbers(t *testing.T) {
+	text := kernel(t, func(b *llir.Builder, x, p llir.Value) {
+		c := b.ICmp(enum.IPredSLT, x, b.M.I32(3))
+		n := number(b, p, 0)
+		storeAll(b, p, b.Select(c, n, b.M.Float(llir.F32, -1)), b.Select(c, x, b.M.I32(-1)))
+	})
+	has(t, text, "selp.f32 \t%r3, %r2, 0fBF800000, %p1;", "selp.b32 \t%r4, %r1, -1, %p1;")
+}
+
+// Comparisons with constants are strict where there is such a constant.
+func TestStrictComparisons(t *testing.T) {
+	f := converted(t, func(b *llir.Builder, x, p llir.Value) { b.Ret(nil) })
+	const least, most = -1 << 31, 1<<31 - 1
+	for _, c := range []struct {
+		typ  typ
+		cmp  cmp
+		with int64
+		want cmp
+		than int64
+	}{
+		{tS32, cmpGE, 0, cmpGT, -1},
+		{tS32, cmpLE, 7, cmpLT, 8},
+		{tS32, cmpGE, least, cmpGE, least},
+		{tS32, cmpLE, most, cmpLE, most},
+		{tU32, cmpGE, 0, cmpGE, 0},
+		{tU32, cmpGE, least, cmpGT, most},
+		{tU32, cmpLE, most, cmpLT, least},
+		{tU32, cmpLE, -1, cmpLE, -1},
+		{tS32, cmpGT, 4, cmpGT, 4},
+	} {
+		v := f.newValue(opSetp, c.typ, pred, f.params[0], f.constant(r32, c.with))
+		v.cmp = c.cmp
+		if s := f.simplify(v); s != nil || v.cmp != c.want || v.args[1].imm != c.than {
+			t.Errorf("%v %s %d: got %s %d, want %s %d", c.typ, cmpNames[c.cmp], c.with, cmpNames[v.cmp], v.args[1].imm, cmpNames[c.want], c.than)
+		}
+	}
+}
+
+// Shifts there and back are one where the bits that they lose are zeros.
+func TestShiftsBack(t *testing.T) {
+	for _, c := range []struct {
+		mask, right, left int
+		want              string
+	}{
+		{224, 5, 2, "shr.u32 \t%r3, %r2, 3;"},
+		{224, 2, 5, "shl.b32 \t%r3, %r2, 3;"},
+		{224, 5, 5, "st.global.b32 \t[%rd1], %r2;"},
+		{240, 5, 2, "shl.b32 \t%r3, "}, // a bit is lost
+	} {
+		text := kernel(t, func(b *llir.Builder, x, p llir.Value) {
+			b.Store(b.Shl(b.LShr(b.And(x, b.M.I32(c.mask)), c.right), c.left), p, 4, false)
+			b.Ret(nil)
+		})
+		has(t, text, c.want)
+	}
+}
