@@ -35,5 +35,6 @@ var Phases = []Phase{
 	{"sink comparisons", "a loop would keep more truth values than there are registers for", sinkComparisons},
 	{"select instructions", "ptxas joins some instructions, but not over conversions and 64 bits, and each costs its time", selectInstructions},
 	{"sink increments", "a loop that computes its next counter early keeps the old one in another register, and moves", sinkIncrements},
+	{"place constants", "what instructions do not take as it is would be in registers from the beginning on, and the first loads come later", placeConstants},
 	{"choose registers", "PTX has no phis: values that may share a register do, so that loops need no moves", chooseRegisters},
 }

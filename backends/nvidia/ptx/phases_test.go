@@ -121,6 +121,18 @@ var phaseCases = map[string]func(b *llir.Builder, x, p llir.Value){
 		})
 		b.Ret(nil)
 	},
+	"place constants": func(b *llir.Builder, x, p llir.Value) {
+		shared := b.M.AddGlobal("smem", llir.I32, 3, 4, nil)
+		b.Store(x, p, 4, false)
+		looped(b, x, nil, func(_ []llir.Value, i llir.Value) []llir.Value {
+			b.Store(b.Binary(llir.Sub, b.M.I32(7), i, 0), b.GEP(llir.I32, shared, b.Xor(i, x)), 4, false)
+			b.Asm("st.global.b32 [ $0 + 0 ], $1;", "l,r", true, llir.Void, p, b.M.I32(9))
+			return nil
+		})
+		b.Asm("st.global.b32 [ $0 + 0 ], $1;", "l,r", true, llir.Void, p, b.M.I32(9))
+		b.Asm("st.global.b32 [ $0 + 0 ], $1;", "l,r", true, llir.Void, p, b.M.I32(5))
+		b.Ret(nil)
+	},
 	"chain products": func(b *llir.Builder, x, p llir.Value) {
 		looped(b, x, nil, func(_ []llir.Value, i llir.Value) []llir.Value {
 			row := b.Add(i, x)

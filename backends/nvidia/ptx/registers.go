@@ -1,9 +1,5 @@
 package ptx
 
-import (
-	"strings"
-)
-
 // bitset is a set of small numbers.
 type bitset []uint64
 
@@ -35,7 +31,6 @@ type use struct {
 const endOfBlock = 1 << 30
 
 func chooseRegisters(f *fn) {
-	materialize(f)
 	f.analyze()
 	r := &registers{f: f}
 	r.tieCopies()
@@ -506,86 +501,4 @@ func (r *registers) assign() {
 			v.reg = v.pos
 		}
 	}
-}
-
-// immediate reports whether operand i of an instruction may be a constant.
-func immediate(v *value, i int) bool {
-	if v.typ == tF16 || v.typ == tBF16 || v.typ == tF16x2 || v.typ == tBF16x2 {
-		return false
-	}
-	if v.args[i].class == pred {
-		return false
-	}
-	if v.op == opMad && i == 0 || v.op == opFma && i == 0 {
-		return false
-	}
-	switch v.op {
-	case opPhi, opCall, opAtom:
-		return v.op != opAtom || i > 0
-	case opCopy:
-		return true
-	case opAsm:
-		s, ok := v.aux.(*assembly)
-		return ok && i < len(s.numbers) && s.numbers[i]
-	case opInst:
-		if v.flags&pure != 0 {
-			return i > 0 && v.typ != tNone // those whose constants are written by their type
-		}
-		return v.class == none || i > 0 && !strings.HasPrefix(v.text, "redux.")
-	case opAdd, opMul, opMin, opMax, opAnd, opOr, opXor, opSetp, opMulWide, opMulHi, opMad, opMadWide, opFma:
-		return i > 0
-	case opSub, opDiv, opRem, opShl, opShr, opSelp, opShf:
-		return true
-	case opBfe, opPrmt:
-		return i > 0
-	case opSt:
-		return len(v.args) == 2 && i == 1
-	}
-	return false
-}
-
-// materialize puts constants and addresses of variables into registers where an
-// instruction takes neither, once for the function, at its beginning.
-func materialize(f *fn) {
-	var order []*value
-	made := make(map[*value]*value)
-	need := func(a **value) {
-		c, ok := made[*a]
-		if !ok {
-			c = f.newValue(opCopy, bitsOf((*a).class), (*a).class, *a)
-			c.loc = f.loc
-			made[*a] = c
-			order = append(order, c)
-		}
-		*a = c
-	}
-	for _, b := range f.blocks {
-		for _, v := range b.insts {
-			for i, a := range v.args {
-				switch {
-				case v.op == opCopy:
-				case a.op == opSym:
-					if v.op != opLd && v.op != opSt && v.op != opAtom || i > 0 {
-						if _, ok := v.aux.(addressed); !ok {
-							need(&v.args[i])
-						}
-					}
-				case a.isConst() && !immediate(v, i):
-					need(&v.args[i])
-				}
-			}
-		}
-		if c := b.term.cond; c != nil && c.isConst() {
-			need(&b.term.cond)
-		}
-	}
-	if len(order) == 0 {
-		return
-	}
-	entry := f.blocks[0]
-	at := 0
-	for at < len(entry.insts) && entry.insts[at].op == opParam {
-		at++
-	}
-	entry.insertBefore(at, order...)
 }
