@@ -296,11 +296,7 @@ func (p *printer) mnemonic(v *value) {
 	case opSplit:
 		p.str("mov.", v.typ.String())
 	case opSetp:
-		p.str("setp.", cmpNames[v.cmp], ".")
-		if v.text != "" {
-			p.str(v.text, ".")
-		}
-		p.str(v.typ.String())
+		p.str("setp.", cmpNames[v.cmp], ".", v.typ.String())
 	case opCvt:
 		p.str("cvt.", v.typ.String(), ".", v.from.String())
 	case opLd, opSt:

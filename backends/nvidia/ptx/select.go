@@ -22,8 +22,6 @@ var rules = []rule{
 	{opShr, "the same where the mask comes first", (*selector).fieldOfMask},
 	{opShr, "a field at the top of a word, with its sign, is bfe", (*selector).fieldOfShifts},
 	{opSt, "a byte is stored from any register", (*selector).storedByte},
-	{opAnd, "setp takes the conjunction with another truth value along", (*selector).conjunction},
-	{opOr, "and the disjunction", (*selector).conjunction},
 }
 
 // selector is the phase that selects instructions.
@@ -255,23 +253,4 @@ func (s *selector) storedByte(v *value) bool {
 	v.args[1] = x.args[0]
 	x.args[0].uses++
 	return true
-}
-
-// conjunction: setp and and.pred are setp.and.
-func (s *selector) conjunction(v *value) bool {
-	if v.class != pred {
-		return false
-	}
-	for i := range 2 {
-		c, q := v.args[1-i], v.args[i]
-		if c.op != opSetp || c.uses != 1 || len(c.args) != 2 || c.block != v.block || q.isConst() {
-			continue
-		}
-		t, k, from := c.typ, c.cmp, v.op
-		s.take(v, opSetp, t, c.args[0], c.args[1], q)
-		v.cmp = k
-		v.text = map[op]string{opAnd: "and", opOr: "or"}[from]
-		return true
-	}
-	return false
 }
