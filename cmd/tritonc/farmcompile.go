@@ -50,7 +50,7 @@ func (f *compileFlags) joinFarm(ctx context.Context, env *environment, host *plu
 		}
 		return nil, nil
 	}
-	settings, err := f.settings(env, file, "tritonc compile")
+	settings, err := f.reach(ctx, env, file, "tritonc compile", false)
 	if err != nil {
 		return nil, err
 	}

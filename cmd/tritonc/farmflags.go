@@ -50,7 +50,7 @@ func (f *farmFlags) settings(env *environment, file, name string) (*farmSettings
 		s.Line = p.Line(s.From.Line)
 	}
 	if text == "" {
-		return nil, usagef("nothing says which server to use").withHelp("--nats nats://HOST:4222, or nats in the table [farm] of tritonc.toml")
+		return s, usagef("nothing says which server to use").withHelp("--nats nats://HOST:4222, or nats in the table [farm] of tritonc.toml")
 	}
 	if s.URLs, err = bus.ParseURLs(text); err != nil {
 		if d := diag.All(err); f.nats == "" && len(d) == 1 {

@@ -67,7 +67,7 @@ func (f *farmStatusFlags) run(ctx context.Context, env *environment) error {
 	if f.watch < 0 {
 		return usagef("--watch %s is not a time such as 2s", f.watch)
 	}
-	settings, err := f.settings(env, "", "tritonc farm status")
+	settings, err := f.reach(ctx, env, "", "tritonc farm status", false)
 	if err != nil {
 		return err
 	}

@@ -83,12 +83,12 @@ func (f *workerFlags) run(cmd *cobra.Command, env *environment) error {
 			return err
 		}
 	}
-	settings, err := f.settings(env, "", "tritonc worker")
+	ctx := cmd.Context()
+	settings, err := f.reach(ctx, env, "", "tritonc worker", true)
 	if err != nil {
 		return err
 	}
 	settings.Stay = true
-	ctx := cmd.Context()
 	b, q, err := settings.open(ctx)
 	if err != nil {
 		return err

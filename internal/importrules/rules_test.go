@@ -34,7 +34,7 @@ var natsClient = []string{"github.com/nats-io/nats.go", "github.com/nats-io/nkey
 const natsServer = "github.com/nats-io/nats-server"
 
 // serverRooms are those that may link it.
-var serverRooms = []string{"internal/natstest"}
+var serverRooms = []string{"internal/natstest", "cmd/tritonc-nats"}
 
 // Groups of rooms, from the ground up: each floor sees those below it.
 var (
@@ -127,12 +127,14 @@ var rules = []rule{
 	{"examples/...", []string{"backends/npu/chip", "core/diag", "core/input", "core/work", "core/frontend/syntax", "driver/...", "plugin-sdk/target", "examples/..."}, nil, "a program that carries its kernels compiled carries no compiler"},
 	{"farm/sign", []string{"core/diag", "core/input", "core/trust"}, stdlibOnly, "who is believed is not an affair of what is sent, nor how"},
 	{"farm/remote", []string{"core/cache", "core/diag", "core/filememo", "core/trust", "farm/bus", "farm/sign", "core/input"}, natsClient, "a store of bytes"},
+	{"farm/local", []string{"core/filememo", "core/trust"}, []string{"github.com/gofrs/flock", "golang.org/x/sys"}, "who starts a server need not speak with it"},
 	{"farm/bus", []string{"core/diag"}, natsClient, "a connection knows nothing of what is sent over it"},
 	{"farm/compile", []string{"core/...", "plugin-sdk/...", "farm/bus", "farm/work"}, nil, "a compile as a task knows no flag"},
 	{"farm/work", []string{"core/diag", "farm/bus"}, natsClient, "a queue does not know what its tasks are"},
 	{"farm/measure", []string{"core/...", "plugin-sdk/...", "driver/...", "farm/bus", "farm/work"}, nil, "what is measured was compiled before"},
 	{"farm/times", []string{"core/...", "plugin-sdk/...", "driver/...", "farm/bus"}, nil, "times are what driver/tune measures"},
 	{"cmd/tritonc/serve/...", []string{"core/...", "plugin-sdk/...", "cmd/tritonc/serve/..."}, nil, "who is served, and when, is not an affair of devices and verbs"},
+	{"cmd/tritonc-nats", []string{"core/filememo", "core/trust", "farm/local"}, nil, "a server knows nothing of what it keeps"},
 	{"cmd/...", []string{"backends/npu/chip", "core/...", "plugin-sdk/...", "driver/...", "farm/...", "cmd/..."}, nil, "the command reaches a backend only as a process; chips are what simulated devices know"},
 	{"internal/golden", nil, nil, "a test library"},
 	{"internal/natstest", nil, nil, "a test library"},
@@ -290,6 +292,7 @@ func TestRulesBite(t *testing.T) {
 		{"cmd/tritonc", []string{"backends/nvidia"}, nil, false},
 		{"cmd/tritonc", nil, []string{"github.com/nats-io/nats.go"}, true},
 		{"cmd/tritonc", nil, []string{"github.com/nats-io/nats-server/v2/server"}, false},
+		{"cmd/tritonc-nats", nil, []string{"github.com/nats-io/nats-server/v2/server"}, true},
 		{"internal/natstest", nil, []string{"github.com/nats-io/nats-server/v2/server"}, true},
 		{"farm/bus", []string{"core/cache"}, nil, false},
 		{"newroom", nil, nil, false},
