@@ -1,6 +1,7 @@
 package ptx
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -32,10 +33,32 @@ const uid = -1
 // classes of LLVM's letters of constraints.
 var letters = map[byte]class{'b': pred, 'c': r16, 'h': r16, 'r': r32, 'f': r32, 'l': r64, 'N': r64, 'd': r64}
 
-// inline converts a call of inline assembly.
-func (c *conv) inline(i *ir.InstCall, a *ir.InlineAsm) {
-	s := &assembly{}
-	var outs, ins []class
+// asmForm is what is known of inline assembly from its text and its constraints, which a
+// kernel has many calls of.
+type asmForm struct {
+	assembly
+	results, operands []class
+}
+
+// asmKey is a text with its constraints.
+type asmKey struct{ text, constraints string }
+
+// form returns that of a piece of inline assembly.
+func (m *module) form(a *ir.InlineAsm) *asmForm {
+	key := asmKey{a.Asm, a.Constraint}
+	if known := m.forms[key]; known != nil {
+		return known
+	}
+	s := newForm(a)
+	if m.forms == nil {
+		m.forms = map[asmKey]*asmForm{}
+	}
+	m.forms[key] = s
+	return s
+}
+
+func newForm(a *ir.InlineAsm) *asmForm {
+	s := &asmForm{}
 	for _, word := range splitConstraints(a.Constraint) {
 		word = strings.TrimSpace(word)
 		if word == "" || word[0] == '~' {
@@ -44,20 +67,31 @@ func (c *conv) inline(i *ir.InstCall, a *ir.InlineAsm) {
 		if code, ok := strings.CutPrefix(word, "="); ok {
 			s.early = s.early || strings.Contains(code, "&")
 			code = strings.TrimLeft(code, "&*% ")
-			outs = append(outs, letterClass(code))
+			s.results = append(s.results, letterClass(code))
 			s.outs++
 			continue
 		}
 		code := strings.TrimLeft(word, "&*% ")
 		if n, err := strconv.Atoi(code); err == nil {
 			s.tied, s.numbers = append(s.tied, n), append(s.numbers, false)
-			ins = append(ins, outs[n])
+			s.operands = append(s.operands, s.results[n])
 			continue
 		}
 		s.tied, s.numbers = append(s.tied, -1), append(s.numbers, code == "n" || code == "i")
-		ins = append(ins, letterClass(code))
+		s.operands = append(s.operands, letterClass(code))
 	}
-	var args []*value
+	s.cut(a.Asm)
+	s.plain = s.accesses()
+	return s
+}
+
+// inline converts a call of inline assembly.
+func (c *conv) inline(i *ir.InstCall, a *ir.InlineAsm) {
+	form := c.mod.form(a)
+	s := form.assembly // its own, whose offsets may change
+	s.text = slices.Clone(form.text)
+	outs, ins := form.results, form.operands
+	args := make([]*value, 0, len(ins))
 	n := 0
 	for _, x := range i.Args {
 		for _, v := range c.get(x) {
@@ -74,10 +108,8 @@ func (c *conv) inline(i *ir.InstCall, a *ir.InlineAsm) {
 			n++
 		}
 	}
-	s.cut(a.Asm)
-	s.plain = s.accesses()
 	v := c.newValue(opAsm, tNone, none, args...)
-	v.aux, v.loc = s, c.loc
+	v.aux, v.loc = &s, c.loc
 	if !a.SideEffect {
 		v.flags = pure
 	}

@@ -1,5 +1,7 @@
 package ptx
 
+import "math/bits"
+
 // gvnKey identifies a computation.
 type gvnKey struct {
 	op      op
@@ -52,42 +54,47 @@ func (k *gvnKey) hash() uint64 {
 // gvnTable has the values that dominate a place, by their keys. It is what a map would be
 // whose keys are large, and are taken away in the opposite order.
 type gvnTable struct {
-	last    map[uint64]int32 // by hash: the entry that was added last, from 1
+	last    []int32 // by the low bits of a hash: the entry that was added last, from 1
 	entries []gvnEntry
 }
 
+// gvnEntry is a value that was added. Its key is made again where it is asked for: what it
+// is made of does not change while the value is in the table.
 type gvnEntry struct {
-	key    gvnKey
 	hash   uint64
 	value  *value
-	before int32 // of the same hash
+	before int32 // with the same low bits
 }
+
+// newGVNTable makes a table that has room for n values.
+func newGVNTable(n int) *gvnTable {
+	return &gvnTable{last: make([]int32, 1<<bits.Len(uint(n))), entries: make([]gvnEntry, 0, n)}
+}
+
+// bucket is where the entries with a hash begin.
+func (t *gvnTable) bucket(h uint64) *int32 { return &t.last[h&uint64(len(t.last)-1)] }
 
 // find is the value with a key, whose hash is h, or nil.
 func (t *gvnTable) find(k *gvnKey, h uint64) *value {
-	for i := t.last[h]; i > 0; i = t.entries[i-1].before {
-		if e := &t.entries[i-1]; e.key == *k {
+	for i := *t.bucket(h); i > 0; i = t.entries[i-1].before {
+		if e := &t.entries[i-1]; e.hash == h && keyOf(e.value) == *k {
 			return e.value
 		}
 	}
 	return nil
 }
 
-func (t *gvnTable) add(k *gvnKey, h uint64, v *value) {
-	t.entries = append(t.entries, gvnEntry{*k, h, v, t.last[h]})
-	t.last[h] = int32(len(t.entries))
+func (t *gvnTable) add(h uint64, v *value) {
+	at := t.bucket(h)
+	t.entries = append(t.entries, gvnEntry{h, v, *at})
+	*at = int32(len(t.entries))
 }
 
 // cut takes away all but the first n entries.
 func (t *gvnTable) cut(n int) {
 	for i := len(t.entries) - 1; i >= n; i-- {
-		if e := &t.entries[i]; e.before > 0 {
-			t.last[e.hash] = e.before
-		} else {
-			delete(t.last, e.hash)
-		}
+		*t.bucket(t.entries[i].hash) = t.entries[i].before
 	}
-	clear(t.entries[n:])
 	t.entries = t.entries[:n]
 }
 
@@ -98,19 +105,15 @@ func shareValues(f *fn) {
 	for _, b := range f.blocks[1:] {
 		children[b.idom.id] = append(children[b.idom.id], b)
 	}
-	by := make(map[*value]*value)
+	by := make([]*value, f.lastID+1) // what replaces each value
 	total := 0
 	for _, b := range f.blocks {
 		total += len(b.insts)
 	}
-	table := gvnTable{last: make(map[uint64]int32, total), entries: make([]gvnEntry, 0, total/2)}
+	table := newGVNTable(total)
 	resolve := func(a **value) {
-		for {
-			to, ok := by[*a]
-			if !ok {
-				return
-			}
-			*a = to
+		for int((*a).id) < len(by) && by[(*a).id] != nil { // simplify makes more values
+			*a = by[(*a).id]
 		}
 	}
 	var walk func(*block)
@@ -123,7 +126,7 @@ func shareValues(f *fn) {
 				resolve(&v.args[i])
 			}
 			if s := f.simplify(v); s != nil && s != v {
-				by[v] = s
+				by[v.id] = s
 				continue
 			}
 			if !shareable(v) {
@@ -137,10 +140,10 @@ func shareValues(f *fn) {
 				if v.flags&disjoint == 0 {
 					x.flags &^= disjoint
 				}
-				by[v] = x
+				by[v.id] = x
 				continue
 			}
-			table.add(&k, h, v)
+			table.add(h, v)
 			kept = append(kept, v)
 		}
 		b.insts = kept
@@ -150,7 +153,7 @@ func shareValues(f *fn) {
 		table.cut(before)
 	}
 	walk(f.blocks[0])
-	f.replaceAll(by)
+	f.eachArg(resolve)
 }
 
 // namesAll reports whether an instruction with several results names a register for

@@ -1,6 +1,8 @@
 package ptx
 
 import (
+	"slices"
+
 	"github.com/tritonc/tritonc/core/llir"
 )
 
@@ -296,7 +298,7 @@ func (b *block) insertBefore(i int, v ...*value) {
 	for _, x := range v {
 		x.block = b
 	}
-	b.insts = append(b.insts[:i], append(append([]*value(nil), v...), b.insts[i:]...)...)
+	b.insts = slices.Insert(b.insts, i, v...)
 }
 
 func (b *block) append(v *value) *value {

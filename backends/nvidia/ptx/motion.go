@@ -98,15 +98,15 @@ func sinkValues(f *fn) {
 			v.block = b
 		}
 	}
-	where := make(map[*value]*block)
+	where := make([]*block, f.lastID+1) // by values
 	note := func(a *value, at *block) {
 		if a.block == nil || a.rooted() {
 			return
 		}
-		if w, ok := where[a]; ok {
+		if w := where[a.id]; w != nil {
 			at = meet(w, at)
 		}
-		where[a] = at
+		where[a.id] = at
 	}
 	for _, b := range f.blocks {
 		for _, p := range b.phis {
@@ -124,7 +124,7 @@ func sinkValues(f *fn) {
 		for i := len(b.insts) - 1; i >= 0; i-- {
 			v := b.insts[i]
 			to := b
-			if w := where[v]; w != nil && hoistable(v) {
+			if w := where[v.id]; w != nil && hoistable(v) {
 				for to = w; to != b && depthOf(to) > depthOf(b); {
 					to = to.idom
 				}

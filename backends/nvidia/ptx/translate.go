@@ -27,6 +27,7 @@ type module struct {
 	opts    *Options
 	meter   *work.Meter
 	layouts map[llir.Type][]class // of types, which are not changed
+	forms   map[asmKey]*asmForm   // of inline assembly
 }
 
 // Unsupported is the error of LLVM IR that has no translation here. What is lowered
