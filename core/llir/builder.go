@@ -96,11 +96,6 @@ type vnKey struct {
 	n       int32
 }
 
-type vnEntry struct {
-	v     Value
-	block *ir.Block
-}
-
 // id returns the number of a value: positive for parameters and results of the
 // function, negative for what belongs to the module.
 func (b *Builder) id(v Value) int32 {
@@ -117,8 +112,8 @@ func (b *Builder) id(v Value) int32 {
 
 // lookup finds an equal computation in a block that dominates the current one.
 func (b *Builder) lookup(k vnKey) (Value, bool) {
-	e, ok := b.F.table[k]
-	if ok && (e.block == b.block || b.F.dominates(e.block, b.block)) {
+	e := b.F.table.find(&k)
+	if e != nil && (e.block == b.block || b.F.dominates(e.block, b.block)) {
 		return e.v, true
 	}
 	return nil, false
@@ -281,7 +276,7 @@ func (b *Builder) emit(k vnKey, inst ir.Instruction) Value {
 		b.uses = append(b.uses, make([]uint8, int(b.F.lastID)+1-len(b.uses))...)
 		b.uses[b.F.lastID] = unneeded
 	}
-	b.F.table[k] = vnEntry{v, at}
+	b.F.table.add(&k, v, at)
 	return v
 }
 

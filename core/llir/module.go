@@ -279,7 +279,7 @@ type Func struct {
 	IR  *ir.Func
 	Mod *Module
 
-	table map[vnKey]vnEntry
+	table vnTable
 	known map[Value]uint64 // bits known to be zero of values promised by AssumeZeroBits
 	zeros []knownZeros     // zeroBits of results, by their numbers
 	spans []span           // of results, by their numbers
@@ -313,7 +313,6 @@ func (m *Module) NewFunc(name string, internal bool, ret Type, params ...Type) *
 	}
 	f := &Func{
 		IR: irf, Mod: m,
-		table: make(map[vnKey]vnEntry, 256),
 		known: make(map[Value]uint64),
 		dom:   make(map[*ir.Block]domNode),
 	}
