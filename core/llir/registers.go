@@ -76,6 +76,13 @@ type liveness struct {
 	value []Value // the roots, by their numbers
 	index map[*ir.Block]int
 	heads map[*ir.Block]bool // where iterations begin
+	// taken are the numbers of the results and parameters that instructions take, one
+	// after the other as they are built, terminators included: those of the n-th from
+	// from[n] to from[n+1]. start is the n of each block's first, and at that of each result.
+	taken []int64
+	from  []int32
+	start []int32
+	at    []int32
 	// uses are the results that each instruction of each block uses, and last its end.
 	uses [][]use
 	used []int64 // what the uses are parts of
@@ -114,12 +121,44 @@ func (f *Func) liveness() *liveness {
 func (f *Func) need() *liveness {
 	s := &liveness{
 		f: f, root: make([]int64, f.lastID+1), value: make([]Value, f.lastID+1),
-		index: make(map[*ir.Block]int), heads: make(map[*ir.Block]bool),
+		index: make(map[*ir.Block]int), heads: make(map[*ir.Block]bool), at: make([]int32, f.lastID+1),
 	}
+	s.take()
 	s.number()
 	s.findNeeded()
 	return s
 }
+
+// take notes what instructions take.
+func (s *liveness) take() {
+	n := 0
+	for _, b := range s.f.IR.Blocks {
+		n += len(b.Insts) + 1
+	}
+	s.from, s.start = make([]int32, 0, n+1), make([]int32, len(s.f.IR.Blocks))
+	s.taken = make([]int64, 0, 2*n)
+	add := func(v Value) {
+		if l, ok := v.(localID); ok && l.ID() < int64(len(s.root)) {
+			s.taken = append(s.taken, l.ID())
+		}
+	}
+	for i, b := range s.f.IR.Blocks {
+		s.start[i] = int32(len(s.from))
+		for _, inst := range b.Insts {
+			if l, ok := inst.(localID); ok {
+				s.at[l.ID()] = int32(len(s.from))
+			}
+			s.from = append(s.from, int32(len(s.taken)))
+			operands(inst, add)
+		}
+		s.from = append(s.from, int32(len(s.taken)))
+		operands(b.Term, add)
+	}
+	s.from = append(s.from, int32(len(s.taken)))
+}
+
+// takes are the numbers that instruction n takes.
+func (s *liveness) takes(n int32) []int64 { return s.taken[s.from[n]:s.from[n+1]] }
 
 // rootOf is the number of the result that v is part of; 0 where v takes no register.
 func (s *liveness) rootOf(v Value) int64 {
@@ -171,41 +210,45 @@ func (s *liveness) number() {
 // findNeeded goes from effects and branches back to what they depend on.
 func (s *liveness) findNeeded() {
 	s.needed = make([]bool, len(s.root))
-	var todo []Value
-	need := func(v Value) {
-		if id := s.rootOf(v); id != 0 && !s.needed[id] {
-			s.needed[id] = true
-			todo = append(todo, s.value[id])
+	var todo []int64
+	need := func(n int32) {
+		for _, id := range s.takes(n) {
+			if id = s.root[id]; id != 0 && !s.needed[id] {
+				s.needed[id] = true
+				todo = append(todo, id)
+			}
 		}
 	}
-	for _, b := range s.f.IR.Blocks {
-		for _, inst := range b.Insts {
+	for i, b := range s.f.IR.Blocks {
+		for k, inst := range b.Insts {
 			if l, ok := inst.(localID); ok && s.root[l.ID()] != 0 {
 				if _, call := inst.(*ir.InstCall); !call {
 					continue
 				}
 			}
-			operands(inst, need)
+			need(s.start[i] + int32(k))
 			if l, ok := inst.(localID); ok && s.root[l.ID()] == l.ID() && l.ID() != 0 {
 				s.needed[l.ID()] = true
 			}
 		}
-		operands(b.Term, need)
+		need(s.start[i] + int32(len(b.Insts)))
 	}
 	for len(todo) > 0 {
-		v := todo[len(todo)-1]
+		id := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
-		operands(v, need)
+		need(s.at[id])
 	}
 }
 
 // collectUses fills uses.
 func (s *liveness) collectUses() {
 	s.uses = make([][]use, len(s.f.IR.Blocks))
-	s.used = make([]int64, 0, 2*len(s.root))
-	add := func(v Value) {
-		if id := s.rootOf(v); id != 0 {
-			s.used = append(s.used, id)
+	s.used = make([]int64, 0, len(s.taken))
+	add := func(n int32) {
+		for _, id := range s.takes(n) {
+			if id = s.root[id]; id != 0 {
+				s.used = append(s.used, id)
+			}
 		}
 	}
 	for i, b := range s.f.IR.Blocks {
@@ -213,7 +256,7 @@ func (s *liveness) collectUses() {
 		for k, inst := range b.Insts {
 			u := use{first: int64(len(s.used))}
 			if _, phi := inst.(*ir.InstPhi); !phi {
-				operands(inst, add)
+				add(s.start[i] + int32(k))
 			}
 			if l, ok := inst.(localID); ok {
 				u.of = s.root[l.ID()]
@@ -222,7 +265,7 @@ func (s *liveness) collectUses() {
 			uses[k] = u
 		}
 		first := int64(len(s.used))
-		operands(b.Term, add)
+		add(s.start[i] + int32(len(b.Insts)))
 		uses[len(b.Insts)] = use{first: first, end: int64(len(s.used))}
 		s.uses[i] = uses
 	}

@@ -1,8 +1,6 @@
 package llir
 
 import (
-	"slices"
-
 	"github.com/llir/llvm/ir"
 )
 
@@ -48,12 +46,16 @@ type sinking struct {
 	leave    []bool // leaving
 	combined []bool // by numbers of results: it stays
 	b        *ir.Block
-	place    []int   // of the instruction of each result of the block
-	users    [][]int // the places of the instructions of the block that use each
+	begin    int32   // the number of its first instruction
+	place    []int32 // of the instruction of each result of the block
+	// users are the places of the instructions of the block that use each, in order: those
+	// of place d from first[d] to first[d+1].
+	users []int32
+	first []int32
 }
 
 func newSinking(s *liveness) *sinking {
-	k := &sinking{liveness: s, leave: s.leaving(), combined: make([]bool, len(s.root)), place: make([]int, len(s.root))}
+	k := &sinking{liveness: s, leave: s.leaving(), combined: make([]bool, len(s.root)), place: make([]int32, len(s.root))}
 	for _, id := range s.f.combined {
 		k.combined[id] = true
 	}
@@ -63,80 +65,99 @@ func newSinking(s *liveness) *sinking {
 // sink moves instructions of one block; it reports whether any moved.
 func (k *sinking) sink(b *ir.Block) bool {
 	n := len(b.Insts)
-	k.b, k.users = b, make([][]int, n)
+	k.b, k.begin = b, k.start[k.index[b]]
 	for i, inst := range b.Insts {
 		if l, ok := inst.(localID); ok && inst.(Value).Type() != Void {
-			k.place[l.ID()] = i
+			k.place[l.ID()] = int32(i)
 		}
 	}
-	for i, inst := range b.Insts {
-		if _, phi := inst.(*ir.InstPhi); !phi {
-			k.eachDef(inst, func(d int) {
-				if us := k.users[d]; len(us) == 0 || us[len(us)-1] != i {
-					k.users[d] = append(us, i)
-				}
-			})
-		}
-	}
+	k.findUsers()
 	movable := k.movable()
 	// Each goes to the first of its users that stays, or of those that its users go to.
-	at := make([]int, n)
-	effect := n // the next instruction that has an effect
+	at := make([]int32, n)
+	effect := int32(n) // the next instruction that has an effect
 	moved := false
 	for i := n - 1; i >= 0; i-- {
 		k.f.Mod.meter.Visit()
 		inst := b.Insts[i]
-		at[i] = i
+		at[i] = int32(i)
 		if !movable[i] {
 			if !removable(inst) {
-				effect = i
+				effect = int32(i)
 			}
 			continue
 		}
-		to := n
-		for _, u := range k.users[i] {
+		to := int32(n)
+		for _, u := range k.usersOf(int32(i)) {
 			to = min(to, at[u])
 		}
 		if k.readsMemory(inst) {
 			to = min(to, effect)
 		}
 		at[i] = to
-		moved = moved || to != i+1
+		moved = moved || to != int32(i)+1
 	}
 	if !moved {
 		return false
 	}
-	order := make([]int, n)
-	for i := range order {
-		order[i] = i
+	// What goes to an instruction comes before it, in the old order.
+	next := make([]int32, n+2)
+	for _, to := range at {
+		next[to+1]++
 	}
-	slices.SortStableFunc(order, func(x, y int) int {
-		if at[x] != at[y] {
-			return at[x] - at[y]
-		}
-		// What goes to an instruction comes before it, in the old order.
-		return x - y
-	})
+	for to := range n + 1 {
+		next[to+1] += next[to]
+	}
 	place := k.index[b]
 	insts, uses := make([]ir.Instruction, n), make([]use, n, n+1)
-	for i, o := range order {
-		insts[i], uses[i] = b.Insts[o], k.uses[place][o]
+	for i, to := range at {
+		insts[next[to]], uses[next[to]] = b.Insts[i], k.uses[place][i]
+		next[to]++
 	}
 	b.Insts, k.uses[place] = insts, append(uses, k.uses[place][n])
 	return true
 }
 
-// eachDef calls f with the places of the block's results that inst takes.
-func (k *sinking) eachDef(inst any, f func(d int)) {
-	operands(inst, func(v Value) {
-		l, ok := v.(localID)
-		if !ok || l.ID() >= int64(len(k.place)) || k.f.home[l.ID()] != k.b {
-			return
+// findUsers fills users, for the instructions that are not phis.
+func (k *sinking) findUsers() {
+	n := len(k.b.Insts)
+	k.first = make([]int32, n+2)
+	last := make([]int32, n) // the place, from 1, of the user of each that was seen last
+	each := func(f func(d, i int32)) {
+		clear(last)
+		for i, inst := range k.b.Insts {
+			if _, phi := inst.(*ir.InstPhi); phi {
+				continue
+			}
+			for _, id := range k.takes(k.begin + int32(i)) {
+				if d, ok := k.def(id); ok && last[d] != int32(i)+1 {
+					last[d] = int32(i) + 1
+					f(d, int32(i))
+				}
+			}
 		}
-		if d := k.place[l.ID()]; k.is(d, v) {
-			f(d)
-		}
+	}
+	// Counted two places further on, so that filling leaves each where it begins.
+	each(func(d, _ int32) { k.first[d+2]++ })
+	for d := range n {
+		k.first[d+2] += k.first[d+1]
+	}
+	k.users = make([]int32, k.first[n+1])
+	each(func(d, i int32) {
+		k.users[k.first[d+1]] = i
+		k.first[d+1]++
 	})
+}
+
+// usersOf are the places of the users of the result at place d.
+func (k *sinking) usersOf(d int32) []int32 { return k.users[k.first[d]:k.first[d+1]] }
+
+// def is the place of a result of the block; ok is false for one of another.
+func (k *sinking) def(id int64) (d int32, ok bool) {
+	if k.f.home[id] != k.b {
+		return 0, false
+	}
+	return k.place[id], true
 }
 
 // movable tells which instructions shall go to their users: what is loaded, and what
@@ -151,15 +172,16 @@ func (k *sinking) movable() []bool {
 			continue
 		}
 		words := 0
-		k.eachDef(inst, func(d int) {
+		for _, id := range k.takes(k.begin + int32(i)) {
+			d, ok := k.def(id)
 			switch {
-			case len(k.users[d]) > 1 || k.leave[k.b.Insts[d].(localID).ID()]:
+			case !ok || len(k.usersOf(d)) > 1 || k.leave[id]:
 			case out[d]:
 				words += freed[d]
 			default:
 				words += k.wordsOf(k.b.Insts[d].(Value))
 			}
-		})
+		}
 		out[i], freed[i] = words <= k.wordsOf(inst.(Value)), words
 	}
 	return out
@@ -198,32 +220,19 @@ func (k *sinking) readsMemory(inst ir.Instruction) bool {
 // their ends, or by a phi.
 func (s *liveness) leaving() []bool {
 	out := make([]bool, len(s.root))
-	for _, b := range s.f.IR.Blocks {
-		leaves := func(v Value) {
-			if l, ok := v.(localID); ok && l.ID() < int64(len(out)) {
-				out[l.ID()] = true
-			}
-		}
-		for _, inst := range b.Insts {
+	for i, b := range s.f.IR.Blocks {
+		for k, inst := range b.Insts {
 			s.f.Mod.meter.Visit()
-			if _, phi := inst.(*ir.InstPhi); phi {
-				operands(inst, leaves)
-				continue
-			}
-			operands(inst, func(v Value) {
-				if l, ok := v.(localID); ok && l.ID() < int64(len(out)) && s.f.home[l.ID()] != b {
-					out[l.ID()] = true
+			_, phi := inst.(*ir.InstPhi)
+			for _, id := range s.takes(s.start[i] + int32(k)) {
+				if phi || s.f.home[id] != b {
+					out[id] = true
 				}
-			})
+			}
 		}
-		operands(b.Term, leaves)
+		for _, id := range s.takes(s.start[i] + int32(len(b.Insts))) {
+			out[id] = true
+		}
 	}
 	return out
-}
-
-// is tells whether v is the result of the instruction at place d; a parameter may have
-// its number.
-func (k *sinking) is(d int, v Value) bool {
-	inst, ok := v.(ir.Instruction)
-	return ok && k.b.Insts[d] == inst
 }
