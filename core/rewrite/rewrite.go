@@ -53,7 +53,7 @@ type Options struct {
 // Greedy applies folding and the patterns to everything inside root and
 // reports whether anything changed.
 func Greedy(root *ir.Operation, set *Set, o Options) bool {
-	rw := &Rewriter{set: set, opts: o, queued: make(map[*ir.Operation]int), root: root}
+	rw := &Rewriter{set: set, opts: o, root: root}
 	rw.Builder = ir.NewBuilder(root.Context())
 	rw.meter = root.Context().Meter()
 	rw.OnInsert = rw.push
@@ -76,6 +76,9 @@ func Greedy(root *ir.Operation, set *Set, o Options) bool {
 }
 
 const maxRounds = 64
+
+// leastQueued is the room for operations that a Rewriter begins with.
+const leastQueued = 256
 
 // Rewriter is what a pattern changes the IR with. As a Builder it inserts new
 // operations before the one being rewritten, with its location.
@@ -103,7 +106,9 @@ type constKey struct {
 
 func (rw *Rewriter) seed() {
 	rw.stack = rw.stack[:0]
-	clear(rw.queued)
+	if rw.queued == nil {
+		rw.stack = make([]*ir.Operation, 0, leastQueued)
+	}
 	clear(rw.consts)
 	clear(rw.isolated)
 	clear(rw.uses)
@@ -126,6 +131,10 @@ func (rw *Rewriter) seed() {
 	if !rw.opts.BottomUp {
 		slices.Reverse(rw.stack)
 	}
+	if rw.queued == nil { // as large as it gets, or nearly so
+		rw.queued = make(map[*ir.Operation]int, len(rw.stack))
+	}
+	clear(rw.queued)
 	for i, op := range rw.stack {
 		rw.queued[op] = i
 	}

@@ -2,7 +2,6 @@ package std
 
 import (
 	"slices"
-	"sort"
 
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/pass"
@@ -26,32 +25,53 @@ var CSE = &pass.Pass{
 type cse struct {
 	run    *pass.Run
 	ids    map[any]uint32 // a number for each value, attribute and type seen
-	known  map[uint64][]entry
-	trail  []uint64 // keys added, for leaving scopes
+	known  scopes
 	buffer []uint32
+}
+
+// scopes are the operations that dominate a place, by their hashes.
+type scopes struct {
+	last    map[uint64]int32 // the entry that was added last, from 1; 0 where all are gone
+	entries []entry
 }
 
 type entry struct {
 	op     *ir.Operation
 	writes int // how many writes its block had seen before it, for reads
 	block  *ir.Block
+	hash   uint64
+	before int32 // of the same hash
+}
+
+func (s *scopes) add(e entry) {
+	e.before = s.last[e.hash]
+	s.entries = append(s.entries, e)
+	s.last[e.hash] = int32(len(s.entries))
+}
+
+// leave takes away all but the first n entries.
+func (s *scopes) leave(n int) {
+	for _, e := range slices.Backward(s.entries[n:]) {
+		s.last[e.hash] = e.before
+	}
+	s.entries = s.entries[:n]
 }
 
 // regions merges in op's regions, and returns the effects of what was in them.
 func (c *cse) regions(op *ir.Operation) (e ir.Effects) {
 	if op.Def().Has(ir.IsolatedFromAbove) || op == c.run.Module {
-		outer, trail := c.known, c.trail
-		c.known, c.trail = make(map[uint64][]entry), nil
-		defer func() { c.known, c.trail = outer, trail }()
+		outer := c.known
+		c.known = scopes{last: make(map[uint64]int32)}
+		defer func() { c.known = outer }()
 	}
 	for _, r := range op.Regions() {
 		if r.Empty() {
 			continue
 		}
 		if r.First() == r.Last() {
-			mark := len(c.trail)
+			mark := len(c.known.entries)
 			e = e.With(c.block(r.First()))
-			c.leave(mark)
+			c.known.leave(mark)
 			continue
 		}
 		children := make(map[*ir.Block][]*ir.Block)
@@ -65,20 +85,13 @@ func (c *cse) regions(op *ir.Operation) (e ir.Effects) {
 }
 
 func (c *cse) subtree(b *ir.Block, children map[*ir.Block][]*ir.Block) ir.Effects {
-	mark := len(c.trail)
+	mark := len(c.known.entries)
 	e := c.block(b)
 	for _, k := range children[b] {
 		e = e.With(c.subtree(k, children))
 	}
-	c.leave(mark)
+	c.known.leave(mark)
 	return e
-}
-
-func (c *cse) leave(mark int) {
-	for _, k := range c.trail[mark:] {
-		c.known[k] = c.known[k][:len(c.known[k])-1]
-	}
-	c.trail = c.trail[:mark]
 }
 
 func (c *cse) block(b *ir.Block) (all ir.Effects) {
@@ -102,8 +115,7 @@ func (c *cse) block(b *ir.Block) (all ir.Effects) {
 				c.run.Count("shared", 1)
 				continue
 			}
-			c.known[key] = append(c.known[key], entry{op, writes, b})
-			c.trail = append(c.trail, key)
+			c.known.add(entry{op: op, writes: writes, block: b, hash: key})
 		}
 		if e.Writes() {
 			writes++
@@ -133,7 +145,8 @@ func simpleRegions(op *ir.Operation) bool {
 }
 
 func (c *cse) find(key uint64, op *ir.Operation, reads bool, writes int) *ir.Operation {
-	for _, e := range slices.Backward(c.known[key]) {
+	for i := c.known.last[key]; i > 0; i = c.known.entries[i-1].before {
+		e := &c.known.entries[i-1]
 		if reads && (e.block != op.Block() || e.writes != writes) {
 			continue
 		}
@@ -161,7 +174,7 @@ func (c *cse) hash(op *ir.Operation) uint64 {
 	}
 	if op.Def().Has(ir.Commutative) {
 		rest := c.buffer[1:]
-		sort.Slice(rest, func(i, j int) bool { return rest[i] < rest[j] })
+		slices.Sort(rest)
 	}
 	for _, a := range op.Attrs() {
 		c.buffer = append(c.buffer, c.id(a.Attr))
