@@ -91,6 +91,7 @@ func newSharing(t *testing.T, s *shelf) *sharing {
 	m := &sharing{cacheTest: newCacheTest(t), home: t.TempDir()}
 	m.identity = "toy 1 at " + m.home // which only this machine's own keys may have
 	m.src.Path, m.src.Name, m.modules = filepath.Join(m.home, "k.py"), "lib/k.py", map[string]string{"consts": m.modules["consts"]}
+	m.src.Text, m.sig = append([]byte("# tritonc: k(*fp32, B=4)\n"), m.src.Text...), "" // whose place is in the file
 	as := filepath.Join(m.home, "as")
 	m.file("as", "assembler 1")
 	m.machine = Machine{

@@ -102,6 +102,12 @@ func TestSharedCache(t *testing.T) {
 	b.same("a", "b", 6)
 	b.same("a", "b2", 6)
 
+	// The user's way of naming the file is not part of what is the same.
+	whole := newSharer(t, url, "", trusted)
+	if _, said := whole.run(0, "-t", "cuda:80", "--emit", "ttgir,llir,json", "--time", "-o", "out", filepath.Join(whole.dir, "k.py")); strings.Count(said, "shared cache") != 2 {
+		t.Errorf("by its whole path the kernel does not come from the cache:\n%s", said)
+	}
+
 	text, _ := b.run(0, "cache", "--remote")
 	for _, want := range []string{"kernels  2, kept for 720h0m0s, the oldest since ", "of 64 MiB on 1 server", "trusted  ci ", "signs    nothing"} {
 		if !strings.Contains(text, want) {

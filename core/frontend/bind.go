@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"math/big"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -506,7 +507,9 @@ func appendArguments(list []Argument, name string, p *codegen.Param, a *signatur
 // key is a text of all that tells a variant from others of its file, or "".
 func (k *binding) key(spec *signature.Spec) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%q %+v\n", spec.Kernel, spec.Text)
+	place := spec.Text
+	place.File = filepath.Base(place.File) // machines that share kernels have it in other folders
+	fmt.Fprintf(&b, "%q %+v\n", spec.Kernel, place)
 	var entries func(args []signature.Arg)
 	entries = func(args []signature.Arg) {
 		fmt.Fprintln(&b, len(args))
