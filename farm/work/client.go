@@ -69,6 +69,7 @@ type waiting struct {
 	result  *Result
 	err     error
 	news    chan struct{} // has a value when there may be a result
+	arrived string        // key of the result that the server told of last
 }
 
 // follow follows the results of a class.
@@ -369,6 +370,9 @@ func (c *Client) drop(ctx context.Context, list ...*Result) {
 	}
 }
 
+// catchUp is how long a server is given first to know what another one of its cluster knows.
+const catchUp = 2 * time.Millisecond
+
 // one gets the result of a task, under its key or that of its second result.
 func (c *Client) one(ctx context.Context, t *Task, key, not string, w *waiting) (*Result, error) {
 	begin := time.Now()
@@ -380,7 +384,7 @@ func (c *Client) one(ctx context.Context, t *Task, key, not string, w *waiting) 
 	defer timer.Stop()
 	for try := 0; ; try++ {
 		c.mu.Lock()
-		abandoned := w.callers == 0
+		abandoned, arrived := w.callers == 0, w.arrived == key
 		c.mu.Unlock()
 		if abandoned || ctx.Err() != nil {
 			c.giveBack(t.Class, key)
@@ -388,6 +392,10 @@ func (c *Client) one(ctx context.Context, t *Task, key, not string, w *waiting) 
 		}
 		bounded, cancel := context.WithTimeout(ctx, c.cfg.Patience)
 		r, err := c.look(bounded, t.Class, key, begin)
+		for wait := catchUp; arrived && errors.Is(err, errNoResult) && wait < time.Second; wait *= 2 {
+			pause(bounded, wait) // the server that was asked lags behind the one that told
+			r, err = c.look(bounded, t.Class, key, begin)
+		}
 		if errors.Is(err, errNoResult) {
 			err = c.q.publish(bounded, t, key, not)
 		}
@@ -513,10 +521,11 @@ func (c *Client) follow(ctx context.Context, class string) error {
 			_, key := names(msg.Subject())
 			c.mu.Lock()
 			w := c.waiting[key]
-			c.mu.Unlock()
 			if w != nil {
+				w.arrived = key
 				w.tell()
 			}
+			c.mu.Unlock()
 		}, jetstream.PullMaxMessages(4096))
 		c.mu.Lock()
 		f.sub, f.err = sub, err
