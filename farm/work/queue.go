@@ -100,13 +100,16 @@ func Open(ctx context.Context, b *bus.Bus, cfg Config) (*Queue, error) {
 	if err != nil {
 		return nil, err
 	}
-	workers := spec(workersName)
+	small := func(name string) bus.Spec {
+		return bus.Spec{Name: name, Form: form, MaxBytes: 16 << 20, MaxAge: cfg.MaxAge}
+	}
+	workers := small(workersName)
 	workers.MaxAge, workers.Memory = 3*cfg.Beat, true
 	for _, of := range []struct {
 		kv   *jetstream.KeyValue
 		spec bus.Spec
 	}{
-		{&q.classes, spec(classesName)}, {&q.workers, workers}, {&q.tries, spec(triesName)},
+		{&q.classes, small(classesName)}, {&q.workers, workers}, {&q.tries, small(triesName)},
 	} {
 		if *of.kv, err = b.KeyValue(ctx, of.spec); err != nil {
 			return nil, err
