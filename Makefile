@@ -145,6 +145,11 @@ fuzz: ## every fuzz target for FUZZTIME
 		done; \
 	done
 
+TASKS ?= 100000
+.PHONY: soak-farm
+soak-farm: ## a farm of up to 64 worker processes and three servers: throughput, then faults, with TASKS tasks each
+	TRITONC_SOAK=$(TASKS) $(GO) test -timeout 3h -count=1 -v -run '^TestSoak$$' ./farm/work
+
 .PHONY: python-law
 python-law: ## our trees beside those of CPython's own parser over its whole standard library; needs python3.12
 	@for p in "$$TRITONC_PYTHON" python3.12 python3; do \
