@@ -1,8 +1,10 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,6 +16,7 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 
+	"github.com/tritonc/tritonc/farm/sign"
 	farm "github.com/tritonc/tritonc/farm/work"
 	"github.com/tritonc/tritonc/internal/natstest"
 )
@@ -108,18 +111,25 @@ func (f *farmTest) same(a, b string, want int) {
 // startWorker starts a worker process that the test ends by a signal.
 func (f *farmTest) startWorker(url string) {
 	f.Helper()
-	said := &bytes.Buffer{}
 	cmd := f.command("worker", "--nats", url, "--no-cache", "-j", "2")
-	cmd.Stderr = said
-	if err := cmd.Start(); err != nil {
+	stderr, err := cmd.StderrPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
 		f.Fatal(err)
+	}
+	said := bufio.NewReader(stderr)
+	if line, err := said.ReadString('\n'); err != nil || !strings.Contains(line, "waits for kernels at "+url) {
+		f.Fatalf("the worker said %q, %v", line, err)
 	}
 	f.Cleanup(func() {
 		if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
 			f.Error(err)
 		}
-		if err := cmd.Wait(); err != nil || !strings.Contains(said.String(), "ends when what it compiles is done") {
-			f.Errorf("the worker: %v\n%s", err, said)
+		rest, _ := io.ReadAll(said)
+		if err := cmd.Wait(); err != nil || !strings.Contains(string(rest), "ends when what it compiles is done") {
+			f.Errorf("the worker: %v\n%s", err, rest)
 		}
 	})
 }
@@ -190,6 +200,58 @@ func TestFarmAway(t *testing.T) {
 			}
 			own.same("here", name, 16)
 		})
+	}
+}
+
+// TestFarmSigned: where the project lists signers, kernels of others are refused, and a
+// worker whose kernels would be says so.
+func TestFarmSigned(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows has no such signals")
+	}
+	f := newFarmTest(t)
+	url := natstest.Run(t).URL()
+	key, err := sign.Create(filepath.Join(f.dir, "key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := sign.Create(filepath.Join(f.dir, "other"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	project := func(signer, trusted string) {
+		text := "[farm]\nnats = \"" + url + "\"\n"
+		if signer != "" {
+			text += "sign = \"" + signer + "\"\n"
+		}
+		if trusted != "" {
+			text += "[farm.trusted]\nci = \"" + trusted + "\"\n"
+		}
+		if err := os.WriteFile(filepath.Join(f.dir, "tritonc.toml"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	project("", key.Public())
+	if _, said := f.run(1, "worker"); !strings.Contains(said, "tritonc.toml:4:6: error: the project takes signed kernels alone, and this worker has no key") {
+		t.Errorf("without a key:\n%s", said)
+	}
+	project("key", other.Public())
+	if _, said := f.run(1, "worker"); !strings.Contains(said, "tritonc.toml:5:6: error: the key of this worker is not one of those") || !strings.Contains(said, key.Public()) {
+		t.Errorf("with another key:\n%s", said)
+	}
+	f.run(0, append([]string{"compile", "--no-cache", "-o", "here", "k.py"}, stages...)...)
+	project("key", "")
+	f.startWorker(url)
+	for name, tt := range map[string]struct{ trusted, want string }{
+		"signed":  {key.Public(), ""},
+		"unknown": {other.Public(), "is refused: it is signed by " + key.Public() + ", who is not trusted"},
+	} {
+		project("key", tt.trusted)
+		_, said := f.run(0, append([]string{"compile", "--no-cache", "--farm", "-o", name, "k.py"}, stages...)...)
+		if tt.want == "" && said != "" || !strings.Contains(said, tt.want) {
+			t.Errorf("%s: want %q, got\n%s", name, tt.want, said)
+		}
+		f.same("here", name, 16)
 	}
 }
 

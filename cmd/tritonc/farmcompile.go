@@ -61,7 +61,7 @@ func (f *compileFlags) joinFarm(ctx context.Context, env *environment, host *plu
 		return nil, s.compileHere(ctx, err)
 	}
 	client, err := farm.Connect(ctx, q, farm.ClientConfig{
-		Sample: sampled, Log: func(format string, args ...any) { s.log.Debug(fmt.Sprintf(format, args...)) },
+		Sample: sampled, Verifier: settings.verifier(), Log: func(format string, args ...any) { s.log.Debug(fmt.Sprintf(format, args...)) },
 	})
 	if err != nil {
 		b.Close()

@@ -89,6 +89,10 @@ func (f *workerFlags) run(cmd *cobra.Command, env *environment) error {
 		return err
 	}
 	settings.Stay = true
+	signer, err := settings.signer(env)
+	if err != nil {
+		return err
+	}
 	b, q, err := settings.open(ctx)
 	if err != nil {
 		return err
@@ -113,6 +117,7 @@ func (f *workerFlags) run(cmd *cobra.Command, env *environment) error {
 	}
 	frontend.KeepTrees(keptText)
 	w := newWorker(f, env, handler)
+	w.Signer = signer
 	if f.metrics != "" {
 		stop, err := serveMetrics(f.metrics, w)
 		if err != nil {
