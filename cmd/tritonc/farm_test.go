@@ -3,7 +3,9 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"os"
 	"os/exec"
@@ -173,6 +175,40 @@ func TestFarm(t *testing.T) {
 	var status farm.Status
 	if err := json.Unmarshal([]byte(object), &status); err != nil || len(status.Workers) != 2 || len(status.Queues) != 2 {
 		t.Errorf("%v: %s", err, object)
+	}
+}
+
+// TestFileReports: files are told of in their order, as soon as all before have ended.
+func TestFileReports(t *testing.T) {
+	a, b, c, d := &job{file: "a"}, &job{file: "b"}, &job{file: "b"}, &job{file: "c"}
+	var told []string
+	fail := map[string]error{}
+	fresh := func() *fileReports {
+		told = nil
+		return newFileReports([][]*job{{a}, {b, c}, {d}}, func(jobs []*job) error {
+			told = append(told, jobs[0].file)
+			return fail[jobs[0].file]
+		})
+	}
+	r := fresh()
+	for _, step := range []struct {
+		j    *job
+		want string
+	}{{d, ""}, {c, ""}, {a, "a"}, {b, "abc"}} {
+		if r.finished(step.j); strings.Join(told, "") != step.want {
+			t.Errorf("after %s: %q, want %q", step.j.file, told, step.want)
+		}
+	}
+	if err := r.end(); err != nil || len(told) != 3 {
+		t.Errorf("%q, %v", told, err)
+	}
+	fail["a"] = errReported
+	if err := fresh().end(); !errors.Is(err, errReported) || len(told) != 3 {
+		t.Errorf("%q, %v", told, err)
+	}
+	fail["b"] = context.Canceled
+	if err := fresh().end(); !errors.Is(err, context.Canceled) || len(told) != 2 {
+		t.Errorf("%q, %v", told, err)
 	}
 }
 

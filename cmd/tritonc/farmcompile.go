@@ -85,7 +85,7 @@ func (s *farmSession) compileHere(ctx context.Context, err error) error {
 	d := *known.Diagnostic()
 	d.Severity = diag.Warning
 	d.Message += "; kernels are compiled here"
-	s.env.report.located(categoryEnvironment, &d)
+	s.env.report.aside(categoryEnvironment, &d)
 	return nil
 }
 
@@ -132,7 +132,7 @@ func (s *farmSession) compile(ctx context.Context, j *job, keep bool) bool {
 		}
 		d := diag.Errorf(diag.Pos{}, "%s; what it would have compiled is compiled here", local.Reason)
 		d.Severity = diag.Warning
-		s.env.report.located(categoryEnvironment, d.WithHelp("%s", local.Help))
+		s.env.report.aside(categoryEnvironment, d.WithHelp("%s", local.Help))
 		return false
 	}
 	if err == nil {

@@ -69,19 +69,74 @@ func (f *compileFlags) compileAll(ctx context.Context, env *environment, req *re
 		return nil, usagef("-o - can write one thing, and %s asks for %s", all[0].src.Path, diag.Count(len(all), "variant")).
 			withHelp("-s gives the signature of one")
 	}
-	runJobs(ctx, env, farm, places, all)
-	failed := false
-	for _, jobs := range byFile {
-		if err := f.reportJobs(env, jobs, len(targets)); errors.Is(err, errReported) {
-			failed = true
-		} else if err != nil {
-			return nil, err
+	reports := newFileReports(byFile, func(jobs []*job) error { return f.reportJobs(env, jobs, len(targets)) })
+	finished := func(*job) {}
+	if farm != nil && !isTerminal(env.report.screen()) { // where a bar is drawn, or all soon ends
+		finished = reports.finished
+	}
+	runJobs(ctx, env, farm, places, all, finished)
+	return all, reports.end()
+}
+
+// fileReports tells of files in the order in which they are given, each once.
+type fileReports struct {
+	report func(jobs []*job) error
+	files  [][]*job
+	of     map[*job]int // the number of a job's file
+
+	mu     sync.Mutex
+	left   []int // jobs of a file that are not finished
+	next   int   // the file to tell of next
+	failed bool
+	err    error // that ends the command
+}
+
+func newFileReports(files [][]*job, report func(jobs []*job) error) *fileReports {
+	r := &fileReports{report: report, files: files, of: map[*job]int{}}
+	for i, jobs := range files {
+		r.left = append(r.left, len(jobs))
+		for _, j := range jobs {
+			r.of[j] = i
 		}
 	}
-	if failed {
-		return nil, errReported
+	return r
+}
+
+// finished tells of files as far as all of their jobs, and all files before, are finished.
+func (r *fileReports) finished(j *job) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.left[r.of[j]]--
+	for r.next < len(r.files) && r.left[r.next] == 0 {
+		r.tell()
 	}
-	return all, nil
+}
+
+// tell tells of the next file.
+func (r *fileReports) tell() {
+	jobs := r.files[r.next]
+	r.next++
+	if r.err != nil {
+		return
+	}
+	if err := r.report(jobs); errors.Is(err, errReported) {
+		r.failed = true
+	} else {
+		r.err = err
+	}
+}
+
+// end tells of the files that are left, and returns the error of all.
+func (r *fileReports) end() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for r.next < len(r.files) {
+		r.tell()
+	}
+	if r.err == nil && r.failed {
+		return errReported
+	}
+	return r.err
 }
 
 // jobsInPlace is jobsOf once there is a place: a file's decorators may compute for long.
@@ -133,8 +188,9 @@ func failedJob(file string, target core.Target, err error) ([]*job, error) {
 	return []*job{{file: file, target: target, err: err}}, nil
 }
 
-// runJobs compiles side by side, with a bar that shows how far it is.
-func runJobs(ctx context.Context, env *environment, farm *farmSession, places places, jobs []*job) {
+// runJobs compiles side by side, with a bar that shows how far it is, and calls finished
+// for each job.
+func runJobs(ctx context.Context, env *environment, farm *farmSession, places places, jobs []*job, finished func(*job)) {
 	var bar progress
 	show := bar.update
 	switch {
@@ -145,7 +201,7 @@ func runJobs(ctx context.Context, env *environment, farm *farmSession, places pl
 		defer bar.start(env.report.screen(), "compiling", "kernels")()
 	}
 	var wg sync.WaitGroup
-	var finished atomic.Int64
+	var count atomic.Int64
 	for _, j := range jobs {
 		wg.Go(func() {
 			done := j.err != nil || farm.compile(ctx, j, len(jobs) > 1)
@@ -159,7 +215,8 @@ func runJobs(ctx context.Context, env *environment, farm *farmSession, places pl
 			if j.kernel != nil {
 				env.count(j.kernel)
 			}
-			show(int(finished.Add(1)), len(jobs))
+			show(int(count.Add(1)), len(jobs))
+			finished(j)
 		})
 	}
 	wg.Wait()

@@ -192,6 +192,23 @@ func (r *reporter) located(category string, list ...*diag.Diagnostic) {
 	}
 }
 
+// aside writes a diagnostic that is about no target, while others may be written that are.
+func (r *reporter) aside(category string, d *diag.Diagnostic) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.said[d.Error()] {
+		return
+	}
+	r.said[d.Error()] = true
+	if !r.json {
+		diag.Printer{Color: r.color}.Fprint(r.w, d)
+		return
+	}
+	m := messageOf(d)
+	m.Kind, m.Category = "diagnostic", category
+	r.object(m)
+}
+
 // plain writes an error that is not a diagnostic. For people it begins with who,
 // and is introduced as an error unless it is the command line's.
 func (r *reporter) plain(category, text, help string) {
