@@ -103,8 +103,9 @@ func variants(t testing.TB, text string, want core.Want, values map[string]any) 
 	return list
 }
 
-// startFarm starts a server and workers, and returns a client.
-func startFarm(t testing.TB, workers ...*Handler) *Farm {
+// startFarm starts a server and workers, and returns a client that waits for a worker for
+// as long as grace.
+func startFarm(t testing.TB, grace time.Duration, workers ...*Handler) *Farm {
 	t.Helper()
 	s := natstest.Run(t)
 	open := func(name string) *farm.Queue {
@@ -131,7 +132,7 @@ func startFarm(t testing.TB, workers ...*Handler) *Farm {
 		})
 	}
 	t.Cleanup(func() { cancel(); all.Wait() })
-	client, err := farm.Connect(t.Context(), open("client"), farm.ClientConfig{Sample: 2, Grace: time.Second, Log: t.Logf})
+	client, err := farm.Connect(t.Context(), open("client"), farm.ClientConfig{Sample: 2, Grace: grace, Log: t.Logf})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,7 +146,7 @@ func handler() *Handler {
 
 // TestFarm: what a farm compiles is what is compiled here, with what is said and printed.
 func TestFarm(t *testing.T) {
-	f := startFarm(t, handler(), handler())
+	f := startFarm(t, time.Minute, handler(), handler())
 	signature := core.Want{Signature: "*fp32:16, *fp32:16, i32"}
 	list := variants(t, kernels, signature, map[string]any{"enable_fp_fusion": "false"})
 	list = append(list, variants(t, strings.Replace(kernels, "(64, 128)", "(32, 256)", 1), signature, map[string]any{"num_stages": 2})...)
@@ -190,7 +191,7 @@ func TestFarm(t *testing.T) {
 // TestFarmFailures: a kernel that is wrong gets the same diagnostics, places, lines and
 // all.
 func TestFarmFailures(t *testing.T) {
-	f := startFarm(t, handler())
+	f := startFarm(t, time.Minute, handler())
 	for _, c := range variants(t, wrong, core.Want{}, nil) {
 		_, got := f.Compile(t.Context(), c.src, target, c.opts, c.want, c.modules)
 		_, want := core.Compile(t.Context(), c.src, target, c.opts)
@@ -211,7 +212,7 @@ func TestFarmFailures(t *testing.T) {
 
 // TestRefused: options that name files are for nobody else, whoever asks.
 func TestRefused(t *testing.T) {
-	f := startFarm(t, handler())
+	f := startFarm(t, time.Minute, handler())
 	c := variants(t, wrong, core.Want{}, map[string]any{"ir_override": "/etc/passwd"})[0]
 	_, err := f.Compile(t.Context(), c.src, target, c.opts, c.want, c.modules)
 	var local *LocalError
@@ -243,7 +244,7 @@ func TestRefused(t *testing.T) {
 func TestForeign(t *testing.T) {
 	other := handler()
 	other.Programs = programsOf("backend nvidia: 2")
-	f := startFarm(t, other)
+	f := startFarm(t, 2*time.Second, other)
 	c := variants(t, wrong, core.Want{}, nil)[0]
 	_, err := f.Compile(t.Context(), c.src, target, c.opts, c.want, c.modules)
 	var local *LocalError

@@ -135,6 +135,8 @@ func (f *Farm) local(ctx context.Context, c *class, err error) error {
 	var mismatch *farm.MismatchError
 	var away *farm.UnavailableError
 	switch {
+	case errors.As(err, new(*farm.TooLargeError)):
+		return &LocalError{Reason: err.Error()}
 	case errors.As(err, new(*farm.NoWorkerError)):
 		reason := "the farm has no worker for " + c.own.Target
 		if others := f.Client.Others(ctx, c.own); len(others) > 0 {

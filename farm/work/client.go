@@ -42,6 +42,7 @@ type Client struct {
 	window chan struct{}
 	ctx    context.Context // of what runs beside the calls
 	cancel context.CancelFunc
+	leads  sync.WaitGroup
 
 	mu      sync.Mutex
 	waiting map[string]*waiting // by key
@@ -108,9 +109,19 @@ func Connect(ctx context.Context, q *Queue, cfg ClientConfig) (*Client, error) {
 	return c, nil
 }
 
-// Close ends what runs beside the calls. Calls under way end with an error.
+// closeWait bounds how long Close waits for a server.
+const closeWait = 2 * time.Second
+
+// Close ends what runs beside the calls. Calls under way end with an error, and their
+// tasks that wait leave the queue.
 func (c *Client) Close() {
 	c.cancel()
+	gone := make(chan struct{})
+	go func() { c.leads.Wait(); close(gone) }()
+	select {
+	case <-gone:
+	case <-time.After(closeWait):
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, f := range c.follows {
@@ -247,10 +258,20 @@ type MismatchError struct{ Text string }
 
 func (e *MismatchError) Error() string { return "two workers made different results: " + e.Text }
 
+// TooLargeError says that a task is larger than a message may be.
+type TooLargeError struct{ Size, Limit int }
+
+func (e *TooLargeError) Error() string {
+	return fmt.Sprintf("the task has %d bytes, and the server of the farm takes %d", e.Size, e.Limit)
+}
+
 // Do has a task done and returns its result, which is Done, Failed, Measured or GivenUp. The error is
 // ctx's, or one of those above, or an *UntrustedError. Equal tasks that are under way are
 // done once.
 func (c *Client) Do(ctx context.Context, t *Task) (*Result, error) {
+	if limit := c.q.room(); len(t.Body) > limit {
+		return nil, &TooLargeError{len(t.Body), limit}
+	}
 	key := t.Key()
 	c.mu.Lock()
 	c.counts.Asked++
@@ -259,7 +280,7 @@ func (c *Client) Do(ctx context.Context, t *Task) (*Result, error) {
 		w = &waiting{ended: make(chan struct{}), news: make(chan struct{}, 1)}
 		c.waiting[key] = w
 		// The task is everybody's who waits for it: it ends with the last of them.
-		go c.lead(t, key, w)
+		c.leads.Go(func() { c.lead(t, key, w) })
 	}
 	w.callers++
 	c.mu.Unlock()
@@ -373,9 +394,19 @@ func (c *Client) drop(ctx context.Context, list ...*Result) {
 // catchUp is how long a server is given first to know what another one of its cluster knows.
 const catchUp = 2 * time.Millisecond
 
+// requestWait bounds one request: its answer may have gone with a server, which a second
+// request finds out.
+const requestWait = 5 * time.Second
+
 // one gets the result of a task, under its key or that of its second result.
-func (c *Client) one(ctx context.Context, t *Task, key, not string, w *waiting) (*Result, error) {
+func (c *Client) one(ctx context.Context, t *Task, key, not string, w *waiting) (_ *Result, err error) {
 	begin := time.Now()
+	queued := false
+	defer func() {
+		if queued && (errors.Is(err, context.Canceled) || errors.As(err, new(*NoWorkerError))) {
+			c.giveBack(t.Class, key)
+		}
+	}()
 	if err := c.follow(ctx, t.Class); err != nil {
 		return nil, c.failed(ctx, err)
 	}
@@ -387,16 +418,16 @@ func (c *Client) one(ctx context.Context, t *Task, key, not string, w *waiting) 
 		abandoned, arrived := w.callers == 0, w.arrived == key
 		c.mu.Unlock()
 		if abandoned || ctx.Err() != nil {
-			c.giveBack(t.Class, key)
 			return nil, context.Canceled
 		}
-		bounded, cancel := context.WithTimeout(ctx, c.cfg.Patience)
+		bounded, cancel := context.WithTimeout(ctx, min(requestWait, c.cfg.Patience))
 		r, err := c.look(bounded, t.Class, key, begin)
 		for wait := catchUp; arrived && errors.Is(err, errNoResult) && wait < time.Second; wait *= 2 {
-			pause(bounded, wait) // the server that was asked lags behind the one that told
+			pause(bounded, wait) // another server than the one that told was asked
 			r, err = c.look(bounded, t.Class, key, begin)
 		}
 		if errors.Is(err, errNoResult) {
+			queued = true // even if that is not known: the answer may be lost
 			err = c.q.publish(bounded, t, key, not)
 		}
 		cancel()
@@ -427,9 +458,6 @@ func (c *Client) one(ctx context.Context, t *Task, key, not string, w *waiting) 
 		}
 		timer.Reset(wait)
 		if err := c.await(ctx, t.Class, w, timer.C); err != nil {
-			if errors.As(err, new(*NoWorkerError)) {
-				c.giveBack(t.Class, key)
-			}
 			return nil, err
 		}
 	}

@@ -163,6 +163,12 @@ func (q *Queue) Announce(ctx context.Context, c *Class) error {
 	return q.bus.Explain(err, "telling of a class of tasks")
 }
 
+// headRoom is what a message has beside its body, at most.
+const headRoom = 4 << 10
+
+// room is how large the body of a message may be.
+func (q *Queue) room() int { return int(q.bus.Conn().MaxPayload()) - headRoom }
+
 // names splits the subject of a task or a result.
 func names(subject string) (class, key string) {
 	tokens := strings.Split(subject, ".")
@@ -205,7 +211,7 @@ var errStored = errors.New("there is a result already")
 func (q *Queue) store(ctx context.Context, class, key string, r *Result, s Signer, after uint64) error {
 	msg := nats.NewMsg(bus.Subject(resultPart, class, key))
 	msg.Header, msg.Data = r.header(class, key, s), r.Body
-	if len(r.Body) > q.cfg.Inline {
+	if len(r.Body) > min(q.cfg.Inline, q.room()) {
 		if _, err := q.objects.PutBytes(ctx, r.digest, r.Body); err != nil {
 			return err
 		}

@@ -344,6 +344,46 @@ func TestAbandoned(t *testing.T) {
 	}
 }
 
+// TestClose: a client that ends takes its tasks out of the queue.
+func TestClose(t *testing.T) {
+	s := natstest.Run(t)
+	q := open(t, quick, s.URL())
+	c := client(t, q, soon)
+	var wg sync.WaitGroup
+	for _, task := range many(50) {
+		wg.Go(func() {
+			if _, err := c.Do(t.Context(), task); !errors.Is(err, context.Canceled) {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+	for {
+		status, err := q.Status(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if status.Tasks == 50 {
+			break
+		}
+		pause(t.Context(), 10*time.Millisecond)
+	}
+	c.Close()
+	wg.Wait()
+	if status, err := q.Status(t.Context()); err != nil || status.Tasks != 0 {
+		t.Errorf("%d tasks are left, %v", status.Tasks, err)
+	}
+}
+
+// TestTooLarge: what no message can be is refused at once.
+func TestTooLarge(t *testing.T) {
+	s := natstest.Run(t)
+	c := client(t, open(t, quick, s.URL()), soon)
+	var large *TooLargeError
+	if _, err := c.Do(t.Context(), task("%s", strings.Repeat("x", 1<<20))); !errors.As(err, &large) || large.Size != 1<<20 || large.Limit >= 1<<20 {
+		t.Errorf("got %v", err)
+	}
+}
+
 // keys is a signer and verifier for tests: those with the same text trust each other.
 type keys string
 
