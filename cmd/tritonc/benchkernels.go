@@ -265,7 +265,7 @@ func (b *bencher) at(s *subject, names []string, p point, arrays *arrayMemo) *be
 func (b *bencher) choose(ctx context.Context, at *benchPoint, names []string, p point) error {
 	s := at.subject
 	if at.flags.use != "" {
-		if err := at.flags.useConfigs(ctx, b.env.dir, &at.src, &at.req); err != nil {
+		if err := at.flags.useConfigs(ctx, b.env, &at.src, &at.req); err != nil {
 			return err
 		}
 	}

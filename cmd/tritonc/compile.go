@@ -168,7 +168,7 @@ func (f *compileFlags) variants(ctx context.Context, env *environment, src *core
 		return nil, err
 	}
 	if f.use != "" {
-		if err := f.ofCompile(ctx, env.dir, src, req); err != nil {
+		if err := f.ofCompile(ctx, env, src, req); err != nil {
 			return nil, err
 		}
 	}

@@ -142,7 +142,7 @@ func runFile(ctx context.Context, env *environment, cmd *cobra.Command, f *runFl
 	}
 	defer host.Close()
 	if f.use != "" {
-		if err := f.useConfigs(ctx, env.dir, src, req); err != nil {
+		if err := f.useConfigs(ctx, env, src, req); err != nil {
 			return err
 		}
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/tritonc/tritonc/core"
 	"github.com/tritonc/tritonc/core/frontend"
+	"github.com/tritonc/tritonc/core/plugin"
 	"github.com/tritonc/tritonc/driver"
 	"github.com/tritonc/tritonc/driver/bench"
 	"github.com/tritonc/tritonc/driver/launch"
@@ -35,6 +37,10 @@ and keeps what was measured.
 
 The device measures as Triton's do_bench does. On a simulated device the times are
 those of a model of the chip (docs/model.md), from a sample of the programs.
+
+With --farm the devices of a farm measure, as many at a time as there are of one type
+(tritonc worker --device), and in the end one of them the fastest again. --device then
+names the type. The times are kept there, for all who say --use farm.
 
 --write keeps the times in a file: added to what it has, for others to use (tritonc
 run --use, tritonc compile --use). --merge joins such files. Arguments and --grid
@@ -96,6 +102,7 @@ func tuneVerb(env *environment) *cobra.Command {
 	flags.IntVar(&f.maxRows, "rows", 20, "show the `N` fastest configurations; 0 means all")
 	flags.StringVar(&f.write, "write", "", "add the times to a `FILE`; - is standard output")
 	flags.BoolVar(&f.merge, "merge", false, "join files of times; of two times of one configuration the later file's counts")
+	f.addDevices(flags)
 	f.addPython(flags)
 	return cmd
 }
@@ -141,10 +148,18 @@ func tuneFile(ctx context.Context, env *environment, cmd *cobra.Command, f *tune
 	if err := f.checkWrite(env); err != nil {
 		return err // before anything is measured
 	}
-	place, err := f.findPlace(ctx, env, cmd, file)
-	defer place.close()
+	farm, err := f.joinDevices(ctx, env, file)
+	defer farm.close()
 	if err != nil {
 		return err
+	}
+	var place *place
+	if farm == nil {
+		place, err = f.findPlace(ctx, env, cmd, file)
+		defer func() { place.close() }()
+		if err != nil {
+			return err
+		}
 	}
 	req, err := f.request(cmd)
 	if err != nil {
@@ -165,8 +180,8 @@ func tuneFile(ctx context.Context, env *environment, cmd *cobra.Command, f *tune
 		return err
 	}
 	defer host.Close()
-	t := &tuning{env: env, flags: f, src: src, req: req, began: time.Now()}
-	dev, err := place.open(ctx, req.target, env.report.writer("output"), t.simulated)
+	t := &tuning{env: env, flags: f, src: src, req: req, began: time.Now(), farm: farm}
+	dev, err := t.device(ctx, place, host)
 	if err != nil {
 		return err
 	}
@@ -182,10 +197,21 @@ func tuneFile(ctx context.Context, env *environment, cmd *cobra.Command, f *tune
 	if tellErr := t.tell(result); tellErr != nil {
 		return tellErr
 	}
-	if keepErr := f.keep(env, result.Entry); keepErr != nil {
+	if keepErr := errors.Join(f.keep(env, result.Entry), farm.keep(ctx, result.Entry)); keepErr != nil {
 		return keepErr
 	}
 	return explainArg(err)
+}
+
+// device is what measures: one of this machine, or those of the farm.
+func (t *tuning) device(ctx context.Context, place *place, host *plugin.Host) (driver.Device, error) {
+	if t.farm == nil {
+		return place.open(ctx, t.req.target, t.env.report.writer("output"), t.simulated)
+	}
+	if err := t.farm.compileBy(ctx, host, t.src); err != nil {
+		return nil, err
+	}
+	return t.farm.device(ctx)
 }
 
 // setSpace gives the file the configurations of --space.
@@ -209,6 +235,7 @@ type tuning struct {
 	req    *request
 	began  time.Time
 	kernel string
+	farm   *tuneFarm // nil: this machine measures
 
 	mu     sync.Mutex
 	shared *values         // arguments that are the same for every configuration
@@ -245,7 +272,7 @@ func (t *tuning) run(ctx context.Context, dev driver.Device) (*tune.Result, erro
 	print := printsAutotuning(t.env) && !t.env.report.json
 	stop := t.bar.start(t.env.report.screen(), filepath.Base(t.src.Path))
 	defer stop()
-	return tune.Run(ctx, tune.Options{
+	opts := tune.Options{
 		Source: t.src, Kernel: f.kernel, Target: t.req.target, Options: t.req.opts, Device: dev,
 		Args: func(config *frontend.ConfigInfo) ([]launch.Arg, error) { return t.args(ctx, config) },
 		Grid: t.grid, Parallel: f.jobs, ArgFlag: "--arg",
@@ -258,7 +285,9 @@ func (t *tuning) run(ctx context.Context, dev driver.Device) (*tune.Result, erro
 				t.printTried(p.Last)
 			}
 		},
-	})
+	}
+	t.farm.options(&opts)
+	return tune.Run(ctx, opts)
 }
 
 // args are the arguments of a launch with a configuration. They are the same for all

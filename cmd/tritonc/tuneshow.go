@@ -39,6 +39,9 @@ func (t *tuning) tell(r *tune.Result) error {
 	}
 	fmt.Fprintf(out, "%s %s on the %s by %s: %s in %s (compiles ended after %s, the device took %s)\n",
 		e.Kernel, e.Key, e.Device, what, tried, seconds(r.Whole), seconds(r.Compiling), seconds(r.Measuring))
+	if r.Again > 0 {
+		fmt.Fprintf(out, "the %d fastest were measured again, on the %s\n", r.Again, r.On)
+	}
 	switch {
 	case r.Made > 0:
 		fmt.Fprintf(out, "prune_configs_by leaves %d of %d and makes %d\n", r.Left, r.Configs, r.Made)
@@ -69,6 +72,8 @@ type tunedRecord struct {
 	Whole     float64 `json:"s"`
 	Compiling float64 `json:"s_until_last_compile"`
 	Measuring float64 `json:"s_of_device"`
+	Again     int     `json:"again,omitempty"` // that one device measured again
+	On        string  `json:"on,omitempty"`    // which that was
 }
 
 func (t *tuning) writeJSON(r *tune.Result) error {
@@ -76,7 +81,7 @@ func (t *tuning) writeJSON(r *tune.Result) error {
 	e.SetEscapeHTML(false)
 	e.SetIndent("", " ")
 	return e.Encode(tuneRecord{r.Entry, tunedRecord{
-		r.Configs, r.Left, r.Made, r.Whole.Seconds(), r.Compiling.Seconds(), r.Measuring.Seconds(),
+		r.Configs, r.Left, r.Made, r.Whole.Seconds(), r.Compiling.Seconds(), r.Measuring.Seconds(), r.Again, r.On,
 	}})
 }
 

@@ -29,7 +29,7 @@ type useFlags struct {
 }
 
 func (f *useFlags) addUse(flags *pflag.FlagSet) {
-	flags.StringVar(&f.use, "use", "", "choose the configuration by the times in a `FILE` of tritonc tune")
+	flags.StringVar(&f.use, "use", "", "choose the configuration by the times in a `FILE` of tritonc tune; farm for those of\nthe project's farm (tritonc tune --farm), or the URL of its server")
 	flags.StringVar(&f.useFor, "use-for", "", "take the times of another `DEVICE`, by the name that the file has")
 }
 
@@ -64,22 +64,18 @@ func (f *useFlags) mismatch(err error) error {
 // useConfigs reads the file of --use. Where its configurations give a constant that the
 // file's own do not, as those of a search space may, it makes them the kernel's, so that
 // arguments can be evaluated and a key found; ofRun chooses among them.
-func (f *runFlags) useConfigs(ctx context.Context, dir folder, src *core.Source, req *request) error {
+func (f *runFlags) useConfigs(ctx context.Context, env *environment, src *core.Source, req *request) error {
 	switch {
 	case !src.IsPython():
 		return usagef("--use is for Python files; %s has no configurations", src.Path)
 	case f.config != "":
 		return usagef("--use and --config cannot both be given")
 	}
-	times, err := readTimes(dir, f.use, false)
+	info, times, err := f.infoAndTimes(ctx, env, src, req, f.kernel)
 	if err != nil {
 		return err
 	}
 	f.times = times
-	info, err := launch.Info(ctx, src, req.target, &req.opts, f.kernel)
-	if err != nil {
-		return err
-	}
 	found, err := times.Find(tune.Want{Kernel: info.Name, Source: tune.SourceHash(src), Device: f.useFor, Target: tune.TargetName(req.target)})
 	if err != nil {
 		return f.mismatch(err)
@@ -100,6 +96,23 @@ func (f *runFlags) useConfigs(ctx context.Context, dir folder, src *core.Source,
 	}
 	src.Configs = &core.ConfigFile{Path: f.use, Text: text}
 	return nil
+}
+
+// infoAndTimes are what is known of a kernel, and the times of --use. A file is read
+// first: what is wrong with it costs no compile.
+func (f *useFlags) infoAndTimes(ctx context.Context, env *environment, src *core.Source, req *request, kernel string) (info *frontend.KernelInfo, times *tune.File, err error) {
+	if !f.usesFarm() {
+		if times, err = readTimes(env.dir, f.use, false); err != nil {
+			return nil, nil, err
+		}
+	}
+	if info, err = launch.Info(ctx, src, req.target, &req.opts, kernel); err != nil {
+		return nil, nil, err
+	}
+	if times == nil {
+		times, err = f.fromFarm(ctx, env, src.Path, info.Name)
+	}
+	return info, times, err
 }
 
 // gives reports whether a configuration of the kernel gives a constant.
@@ -153,15 +166,11 @@ func (f *runFlags) ofRun(ctx context.Context, env *environment, src *core.Source
 
 // ofCompile makes the configurations of a compile those that were the fastest for some
 // key, by the times of --use.
-func (f *compileFlags) ofCompile(ctx context.Context, dir folder, src *core.Source, req *request) error {
+func (f *compileFlags) ofCompile(ctx context.Context, env *environment, src *core.Source, req *request) error {
 	if f.config != "" || f.configs != "" {
 		return usagef("--use goes with neither --config nor --configs")
 	}
-	times, err := readTimes(dir, f.use, false)
-	if err != nil {
-		return err
-	}
-	info, err := launch.Info(ctx, src, req.target, &req.opts, f.kernel)
+	info, times, err := f.infoAndTimes(ctx, env, src, req, f.kernel)
 	if err != nil {
 		return err
 	}

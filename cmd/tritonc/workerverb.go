@@ -27,6 +27,7 @@ import (
 type workerFlags struct {
 	farmFlags
 	pickFlags
+	deviceFlags
 	targets []string
 	jobs    int
 	timeout time.Duration
@@ -39,13 +40,16 @@ func workerVerb(env *environment) *cobra.Command {
 	var f workerFlags
 	cmd := &cobra.Command{
 		Use:   "worker [flags]",
-		Short: "compile kernels that other machines ask for with --farm",
+		Short: "compile or measure kernels that other machines ask for with --farm",
 		Long: `Compile kernels that tritonc compile --farm asks for, anywhere. Workers and clients meet
 at a NATS server with JetStream, or a cluster of them (docs/scale.md).
 
 A worker takes kernels that it compiles to the same bytes as the client would: it has
 the same tritonc, backend and tools, by their content. It reads no file of a client's,
 and refuses options that name files or arguments of tools.
+
+With --device it measures instead, for tritonc tune --farm: one worker per device, on
+which nothing else should run.
 
 The first signal has it finish what it compiles, and take nothing new; a second one has
 it give that back. What a worker compiled that dies, hangs or loses the network another
@@ -61,6 +65,7 @@ compiles; a kernel that three workers failed at is given up.`,
 	flags.SortFlags = false
 	f.addNATS(flags)
 	flags.StringSliceVar(&f.targets, "targets", nil, "the `TARGETS` to compile for, with commas between: cuda:90, or patterns such as\n'hip:gfx9*' (all that the backends are for)")
+	f.addDevice(flags)
 	f.addBackend(flags)
 	flags.IntVarP(&f.jobs, "jobs", "j", 0, "compile `N` kernels at a time (as many as there are processors)")
 	flags.DurationVar(&f.timeout, "task-timeout", 10*time.Minute, "stop a compile after this `TIME` and let another worker try; 0 means never")
@@ -77,6 +82,12 @@ func (f *workerFlags) run(cmd *cobra.Command, env *environment) error {
 		return usagef("--jobs %d is not a number of kernels", f.jobs)
 	case f.timeout < 0:
 		return usagef("--task-timeout %s is not a time such as 10m, nor 0 for never", f.timeout)
+	}
+	if err := f.checkDevice(cmd); err != nil {
+		return err
+	}
+	if f.device != "" {
+		return f.measure(cmd, env)
 	}
 	for _, pattern := range f.targets {
 		if err := checkTargets(pattern); err != nil {
@@ -118,6 +129,12 @@ func (f *workerFlags) run(cmd *cobra.Command, env *environment) error {
 	frontend.KeepTrees(keptText)
 	w := newWorker(f, env, handler)
 	w.Signer = signer
+	env.report.note("worker %s waits for kernels at %s", w.ID, settings.Servers())
+	return f.work(ctx, env, w, q, "compiles")
+}
+
+// work has a worker work until a signal comes, and then end what it does.
+func (f *workerFlags) work(ctx context.Context, env *environment, w *farm.Worker, q *farm.Queue, does string) error {
 	if f.metrics != "" {
 		stop, err := serveMetrics(f.metrics, w)
 		if err != nil {
@@ -125,14 +142,13 @@ func (f *workerFlags) run(cmd *cobra.Command, env *environment) error {
 		}
 		defer stop()
 	}
-	env.report.note("worker %s waits for kernels at %s", w.ID, settings.Servers())
 	// The first signal ended ctx, and is caught no more; the second is for this.
 	now, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	defer context.AfterFunc(ctx, func() {
 		again := make(chan os.Signal, 1)
 		signal.Notify(again, os.Interrupt, syscall.SIGTERM)
-		env.report.note("worker %s ends when what it compiles is done", w.ID)
+		env.report.note("worker %s ends when what it %s is done", w.ID, does)
 		select {
 		case <-again:
 			cancel()

@@ -107,12 +107,32 @@ func (h *Handler) Close() {
 	h.close()
 }
 
+// closeWait is how long a device may take to end.
+const closeWait = 10 * time.Second
+
+// close gives the device back. One that does not end, as with a kernel that hangs, is lost.
 func (h *Handler) close() {
-	if h.device != nil {
-		_ = h.device.Close() // it may be lost
-		h.device, h.loaded = nil, 0
+	if h.device == nil {
+		return
+	}
+	d := h.device
+	h.device, h.loaded = nil, 0
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = d.Close() // it may be lost already
+	}()
+	timer := time.NewTimer(closeWait)
+	defer timer.Stop()
+	select {
+	case <-ended:
+	case <-timer.C:
+		h.lose(errors.New("it does not end what it does"))
 	}
 }
+
+// lose says that the device is lost.
+func (h *Handler) lose(err error) { h.lost.Do(func() { h.Lost(err) }) }
 
 // open opens the device, if it is not open.
 func (h *Handler) open(ctx context.Context) error {
@@ -126,7 +146,7 @@ func (h *Handler) open(ctx context.Context) error {
 	}
 	if err != nil {
 		if ctx.Err() == nil {
-			h.lost.Do(func() { h.Lost(err) })
+			h.lose(err)
 		}
 		return fmt.Errorf("the device cannot be opened: %w", err)
 	}
