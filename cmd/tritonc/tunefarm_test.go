@@ -211,3 +211,29 @@ func TestTuneFarmMistakes(t *testing.T) {
 		}
 	}
 }
+
+// TestFarmSetup: setup makes all that a farm has, and a second time nothing.
+func TestFarmSetup(t *testing.T) {
+	f := newFarmTest(t)
+	url := natstest.Run(t).URL()
+	first, _ := f.run(0, "farm", "setup", "--nats", url)
+	for _, want := range []string{
+		"tritonc_v1_tasks", "tritonc_v1_results", "KV_tritonc_v1_classes", "KV_tritonc_v1_workers", "KV_tritonc_v1_tries", "OBJ_tritonc_v1_objects",
+		"OBJ_tritonc_v1_contents", "KV_tritonc_v1_times", "OBJ_tritonc_v1_kernels", "KV_tritonc_v1_index", "KV_tritonc_v1_claims",
+	} {
+		if !strings.Contains(first, want+" ") {
+			t.Errorf("setup made no %s:\n%s", want, first)
+		}
+	}
+	if again, _ := f.run(0, "farm", "setup", "--nats", url); again != first {
+		t.Errorf("at first it was\n%s\nand then\n%s", first, again)
+	}
+	object, _ := f.run(0, "farm", "setup", "--json", "--nats", url)
+	var rows []struct{ Name string }
+	if err := json.Unmarshal([]byte(object), &rows); err != nil || len(rows) != 11 {
+		t.Errorf("%v: %s", err, object)
+	}
+	if _, said := f.run(1, "farm", "setup", "--nats", "nats://127.0.0.1:1"); !strings.Contains(said, "there is no NATS server") {
+		t.Errorf("without a server it says\n%s", said)
+	}
+}
