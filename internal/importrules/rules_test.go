@@ -141,6 +141,7 @@ var rules = []rule{
 	{"internal/refkernels", nil, stdlibOnly, "a test library"},
 	{"internal/testseed", nil, nil, "a test library"},
 	{"internal/importrules", nil, stdlibOnly, "this test"},
+	{"test/deploy", []string{"core/...", "driver/...", "plugin-sdk/...", "farm/...", "internal/..."}, nil, "files for machines are held against what runs there"},
 	{"test/...", []string{"core/...", "driver/...", "plugin-sdk/...", "backends/...", "internal/...", "test/..."}, nil, "suites hold the product against references; no product code is here"},
 	{"internal/...", []string{"core/...", "driver/...", "plugin-sdk/...", "backends/...", "internal/..."}, nil, "test libraries"},
 }

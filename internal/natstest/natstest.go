@@ -153,3 +153,17 @@ func Stalled(t testing.TB) string {
 	}()
 	return "nats://" + l.Addr().String()
 }
+
+// RunFile starts a server by a configuration file, at free ports of the loopback device.
+func RunFile(t testing.TB, file string) *Server {
+	t.Helper()
+	opts, err := server.ProcessConfigFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	opts.Host, opts.Port, opts.HTTPPort = "127.0.0.1", server.RANDOM_PORT, 0
+	opts.NoLog, opts.NoSigs, opts.DisableJetStreamBanner = true, true, true
+	s := start(t, opts)
+	t.Cleanup(s.Stop)
+	return s
+}
