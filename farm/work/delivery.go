@@ -49,6 +49,28 @@ func (d *delivery) isDone(ctx context.Context) bool {
 	return true
 }
 
+// isSuspect reports whether this is the last try or a later one. The task is done alone
+// then: of tasks whose worker dies at once one may be the reason, and others are not.
+func (d *delivery) isSuspect() bool { return d.tries >= d.q.cfg.Tries && !d.again }
+
+// isHopeless reports whether the task was tried too often. A delivery to a worker that died
+// before it began the task is not a try; of the first one nobody noted whether it was.
+func (d *delivery) isHopeless(ctx context.Context) bool {
+	if d.again {
+		return d.tries > maxLeft+d.q.cfg.Tries
+	}
+	if d.tries <= d.q.cfg.Tries {
+		return false
+	}
+	begun := 0
+	for _, a := range d.attempts(ctx) {
+		if a.Try > 1 {
+			begun++
+		}
+	}
+	return begun >= d.q.cfg.Tries-1
+}
+
 // do has the handler do the task.
 func (d *delivery) do(ctx context.Context) (_ *Result, err error) {
 	if d.TaskTimeout > 0 {

@@ -27,8 +27,10 @@
 // it holds a task it tells the server so every third of AckWait; a worker that died,
 // hangs as a whole, or lost the network does not, and the task goes to another. A task
 // that runs longer than TaskTimeout is stopped, and counts as a failed try. The server
-// counts deliveries. After Tries of them the next worker gives the task up: it makes a
-// result that says what happened. The consumer has no limit of deliveries of its own,
+// counts deliveries, and from the second one on a worker notes that it begins the task.
+// After Tries of them the next worker gives the task up: it makes a result that says what
+// happened. From the last try on a task is done alone, so that it is not given up for the
+// worker's death of another one. The consumer has no limit of deliveries of its own,
 // since a message beyond it would stay in the queue with nobody to tell of it.
 //
 // The worker stores the result, then acknowledges the task. A result is stored if there

@@ -51,6 +51,7 @@ type Worker struct {
 
 	q     *Queue
 	slots chan struct{}
+	alone chan struct{} // has a value while a task takes all slots
 	count counters
 	room  *sync.Cond // is signaled when held changes
 	mu    sync.Mutex // guards what follows
@@ -65,9 +66,13 @@ type Worker struct {
 // when now ends.
 func (w *Worker) Run(ctx, now context.Context, q *Queue) error {
 	w.q, w.slots, w.seen = q, make(chan struct{}, w.Jobs), map[string]bool{}
+	w.alone = make(chan struct{}, 1)
 	w.room, w.told = sync.NewCond(&w.mu), make(chan struct{}, 1)
 	w.count.started = time.Now()
 	watch, err := q.classes.WatchAll(ctx)
+	if ctx.Err() != nil {
+		return nil
+	}
 	if err != nil {
 		return q.bus.Explain(err, "following classes")
 	}
@@ -219,21 +224,52 @@ func (w *Worker) handle(ctx, now context.Context, msg jetstream.Msg) {
 	if d.leave() || d.isDone(now) {
 		return
 	}
-	if d.tries > w.q.cfg.Tries && !d.again || d.tries > maxLeft+w.q.cfg.Tries {
+	if d.isHopeless(now) {
 		d.giveUp(now)
 		return
 	}
-	select {
-	case w.slots <- struct{}{}:
-	case <-ctx.Done():
+	slots := 1
+	if d.isSuspect() {
+		slots = w.Jobs
 	}
-	if ctx.Err() != nil { // it has not begun
+	if !w.take(ctx, slots) { // it has not begun
 		_ = msg.Nak()
 		return
 	}
 	result, err := d.do(now)
-	<-w.slots
+	w.free(slots)
 	d.answer(now, result, err)
+}
+
+// take takes slots, of which a task has one or all. It reports false once ctx has ended.
+func (w *Worker) take(ctx context.Context, n int) bool {
+	if n > 1 {
+		select { // one at a time, or two of them could wait for each other
+		case w.alone <- struct{}{}:
+			defer func() { <-w.alone }()
+		case <-ctx.Done():
+			return false
+		}
+	}
+	for i := range n {
+		select {
+		case w.slots <- struct{}{}:
+		case <-ctx.Done():
+			w.free(i)
+			return false
+		}
+	}
+	if ctx.Err() != nil {
+		w.free(n)
+		return false
+	}
+	return true
+}
+
+func (w *Worker) free(n int) {
+	for range n {
+		<-w.slots
+	}
 }
 
 // keep tells the server again and again that the task is held; calling what it returns
