@@ -280,8 +280,8 @@ func (cl *claim) Keep(index []byte, entry cache.Key, data []byte) {
 	cl.s.pending.Go(func() {
 		revision, err := cl.s.keep(cl.c, cl.key, index, entry, data)
 		if err != nil {
-			cl.s.failed(context.Background(), cl.c, err, "writing to the shared cache")
-			cl.end("")
+			cl.end("") // first, for others wait for it
+			cl.s.failedToKeep(cl.c, err)
 			return
 		}
 		cl.end(fmt.Sprint(revision))

@@ -13,13 +13,14 @@ import (
 	"github.com/tritonc/tritonc/farm/bus"
 )
 
-// keepTime bounds how long it may take to keep an entry: nobody waits for it but those
-// who wait for a claim to end.
-const keepTime = 30 * time.Second
+// keepTime bounds how long it may take to keep an entry, beside Wait and the time that its
+// bytes take. Those wait for it who wait for its claim to end. A server whose disk is full
+// says nothing.
+const keepTime = 2 * time.Second
 
 // keep writes an entry, then the index that names it, and returns the index's revision.
 func (s *Store) keep(c *connection, key cache.Key, index []byte, entry cache.Key, data []byte) (uint64, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), keepTime)
+	ctx, cancel := context.WithTimeout(context.Background(), max(keepTime, s.opts.Wait)+sending(uint64(len(data))))
 	defer cancel()
 	sealed := s.opts.Sign.Seal(kindEntry, entry, data)
 	if err := s.putWithRoom(ctx, c, len(sealed), func() error {

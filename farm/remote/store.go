@@ -255,6 +255,20 @@ func (s *Store) failed(ctx context.Context, c *connection, err error, doing stri
 	s.tell(err)
 }
 
+// failedToKeep takes note of an error of the server while something was kept: what is
+// there may still be read.
+func (s *Store) failedToKeep(c *connection, err error) {
+	err = c.bus.Explain(err, "writing to the shared cache")
+	var slow *bus.Error
+	if errors.As(err, &slow) && slow.Kind == bus.Slow {
+		slow.Diagnostic().WithHelp("its disk may be full, or it is overloaded; tritonc compiles without it")
+	}
+	s.mu.Lock()
+	s.noWrites = time.Now().Add(s.opts.Off)
+	s.mu.Unlock()
+	s.tell(err)
+}
+
 // turnOff leaves the server alone for a while. s.mu is held.
 func (s *Store) turnOff() {
 	s.offUntil = time.Now().Add(s.opts.Off)
@@ -337,6 +351,9 @@ const (
 	bytesPerSec = 20 << 20
 )
 
+// sending is how long a server may take for so many bytes, or to take them.
+func sending(size uint64) time.Duration { return time.Duration(size) * time.Second / bytesPerSec }
+
 // Entry implements cache.Shared.
 func (s *Store) Entry(ctx context.Context, key cache.Key) ([]byte, string) {
 	c := s.connected(ctx)
@@ -365,7 +382,7 @@ func (s *Store) Entry(ctx context.Context, key cache.Key) ([]byte, string) {
 		s.log("the entry %s is not read: %+v, %v", name(key), info, err)
 		return nil, ""
 	}
-	timer.Reset(s.opts.Wait + time.Duration(info.Size)*time.Second/bytesPerSec)
+	timer.Reset(s.opts.Wait + sending(info.Size))
 	sealed, err := io.ReadAll(io.LimitReader(found, int64(info.Size)+1))
 	if err != nil {
 		// Its pieces may have gone by age, or to make room, before the rest.

@@ -300,7 +300,7 @@ func TestOff(t *testing.T) {
 	if c := open(time.Minute).connected(t.Context()); c == nil {
 		t.Error("a time that nobody here sets, as by a clock a day fast, counts")
 	}
-	other := newMachine(t, []string{s.URL(), s.URL()}, k, trusted, func(o *Options) { o.OffFile = off })
+	other := newMachine(t, []string{s.URL(), s.URL()}, k, trusted, func(o *Options) { o.OffFile, o.Off = off, time.Hour })
 	if other.connected(t.Context()) == nil {
 		t.Error("what failed with other servers counts")
 	}
@@ -441,6 +441,10 @@ func TestRoom(t *testing.T) {
 	if data, _ := m.Entry(t.Context(), keyOf("k0", "entry")); data != nil {
 		t.Error("the oldest is there")
 	}
+	// One that is larger than any that goes for it.
+	m.make(t, "larger", func() []byte { return random(t, 700_000) })
+	m.flush(t)
+	m.make(t, "larger", never(t))
 	for range 2 {
 		m.make(t, "large", func() []byte { return random(t, 2<<20) })
 		m.flush(t)
