@@ -69,6 +69,9 @@ type cacheEntry struct {
 	Files     []fileState      `json:"files"`
 	// Path is the search path that the programs were found by.
 	Path string `json:"path"`
+	// SharedKey is the key under which machines share the kernel, in hex; "" for one that
+	// was not shared.
+	SharedKey string `json:"shared_key,omitempty"`
 	// Signer is who put it into Cache.Shared; "" for a kernel of this machine.
 	Signer string `json:"signer,omitempty"`
 }

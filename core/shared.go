@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -165,6 +166,9 @@ func (s *sharedTrip) lookUp(ctx context.Context, start time.Time) *Kernel {
 		}
 		e := &cacheEntry{}
 		k, err := e.decode(data)
+		if err == nil && e.SharedKey != hex.EncodeToString(s.key[:]) {
+			err = errors.New("an entry is that of another kernel")
+		}
 		if err == nil {
 			err = s.fromShared(e, k, imports)
 		}
@@ -306,7 +310,7 @@ func (s *sharedTrip) entry(k *Kernel) (*inputSet, cache.Key, []byte, error) {
 	if e.Warnings, err = replaced(e.Warnings, places); err != nil {
 		return none("%v", err)
 	}
-	e.Imports, e.Tools = nil, nil
+	e.Imports, e.Tools, e.SharedKey = nil, nil, hex.EncodeToString(s.key[:])
 	for _, tool := range k.Tools {
 		tool.Path = ""
 		e.Tools = append(e.Tools, tool)

@@ -3,6 +3,7 @@ package core
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -167,6 +168,46 @@ func TestShared(t *testing.T) {
 	b.machine.Text, b.machine.Tools = "toy 1, as cd", []sdk.ToolInfo{{Name: "as", Path: b.backend.as, SHA256: "cd"}}
 	b.backend.sum = "cd"
 	b.wantFrom("with another tool", "compile")
+}
+
+// TestSharedMany: of many kernels each machine gets the one that it asks for.
+func TestSharedMany(t *testing.T) {
+	s := newShelf()
+	a, b := newSharing(t, s), newSharing(t, s)
+	sigs := []string{"*fp32, 4", "*fp32, 8", "*fp16, 4", "*fp32:16, 4"}
+	want := map[string]*Kernel{}
+	for _, m := range []*sharing{a, b} {
+		for _, sig := range sigs {
+			for _, warps := range []int{4, 8} {
+				m.sig, m.values = sig, map[string]any{"num_warps": warps}
+				what := fmt.Sprintf("%s with %d warps", sig, warps)
+				if m == a {
+					want[what] = m.wantFrom(what, "compile")
+					continue
+				}
+				got := m.wantFrom(what, "shared cache")
+				if d := cmp.Diff(want[what].Artifacts, got.Artifacts); d != "" || string(got.Metadata) != string(want[what].Metadata) {
+					t.Errorf("%s: another kernel came: %s\n%s", what, got.Metadata, d)
+				}
+			}
+		}
+	}
+	// An entry under the key of another, as if somebody with a key had put it there.
+	s = newShelf()
+	newSharing(t, s).wantFrom("first", "compile")
+	var own []byte
+	for _, data := range s.entries {
+		own = data
+	}
+	other := newSharing(t, s)
+	other.values = map[string]any{"num_warps": 8}
+	other.wantFrom("another", "compile")
+	for k := range s.entries {
+		s.entries[k] = own
+	}
+	third := newSharing(t, s)
+	third.values = other.values
+	third.wantFrom("another, with the first's entry", "compile")
 }
 
 // TestSharedNot: each thing that goes into a kernel, changed on one machine alone, keeps
