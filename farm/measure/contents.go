@@ -9,6 +9,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -111,7 +112,7 @@ func (c *Contents) put(ctx context.Context, digest string, data []byte) (err err
 	once.Do(func() {
 		_, err = c.store.GetInfo(ctx, digest)
 		if errors.Is(err, jetstream.ErrObjectNotFound) {
-			_, err = c.store.PutBytes(ctx, digest, data)
+			err = c.putWithRoom(ctx, digest, data)
 		}
 		if err != nil {
 			c.mu.Lock()
@@ -120,6 +121,53 @@ func (c *Contents) put(ctx context.Context, digest string, data []byte) (err err
 		}
 	})
 	return c.bus.Explain(err, "sending the contents of an array")
+}
+
+// again sends an object that was sent before, and is not there any more.
+func (c *Contents) again(ctx context.Context, digest string, data []byte) error {
+	c.mu.Lock()
+	delete(c.sent, digest)
+	c.mu.Unlock()
+	return c.put(ctx, digest, data)
+}
+
+// roomTries is how often room is made for an object: others may take what is made.
+const roomTries = 3
+
+// putWithRoom sends an object, and removes the oldest ones where there is no room for it.
+// A client that still needs one of these sends it again.
+func (c *Contents) putWithRoom(ctx context.Context, digest string, data []byte) error {
+	for try := 0; ; try++ {
+		_, err := c.store.PutBytes(ctx, digest, data)
+		if err == nil || try == roomTries || bus.KindOf(c.bus.Explain(err, "writing")) != bus.Full {
+			return err
+		}
+		all, err2 := c.store.List(ctx)
+		if err2 != nil {
+			return errors.Join(err, err2)
+		}
+		slices.SortFunc(all, func(a, b *jetstream.ObjectInfo) int { return a.ModTime.Compare(b.ModTime) })
+		freed := 0
+		for _, o := range all {
+			if freed >= len(data)<<try {
+				break
+			}
+			if err2 := c.store.Delete(ctx, o.Name); err2 != nil && !errors.Is(err2, jetstream.ErrObjectNotFound) {
+				return errors.Join(err, err2)
+			}
+			freed += int(o.Size)
+		}
+		if freed == 0 {
+			return err
+		}
+	}
+}
+
+// missingError is that of an object that is not there.
+type missingError struct{ digest string }
+
+func (e *missingError) Error() string {
+	return fmt.Sprintf("the contents %.12s of an array are gone", e.digest)
 }
 
 // getTries is how often an object is read that changes while it is read: two clients may
@@ -162,6 +210,9 @@ func (c *Contents) object(ctx context.Context, digest string) (data []byte, err 
 		if err == nil || ctx.Err() != nil {
 			break
 		}
+	}
+	if errors.Is(err, jetstream.ErrObjectNotFound) {
+		return nil, &missingError{digest}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("the contents %.12s of an array cannot be read: %w", digest, err)

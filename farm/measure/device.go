@@ -134,20 +134,20 @@ func (b *buffer) Free() error {
 }
 
 // content describes the memory as it is now.
-func (b *buffer) content(ctx context.Context) (content, error) {
+func (b *buffer) content(ctx context.Context) (content, []byte, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.data == nil {
-		return content{Size: b.size}, nil
+		return content{Size: b.size}, nil, nil
 	}
 	if b.sent == nil {
 		sent, err := b.device.contents.describe(ctx, b.data)
 		if err != nil {
-			return content{}, err
+			return content{}, nil, err
 		}
 		b.sent = &sent
 	}
-	return *b.sent, nil
+	return *b.sent, b.data, nil
 }
 
 // binary is what a kernel is here.
@@ -166,6 +166,7 @@ func (b *binary) Launch(context.Context, driver.Launch) (*driver.Result, error) 
 type trial struct {
 	launched
 	buffers []*buffer
+	data    map[string][]byte // what was sent, by digest
 }
 
 // Renew implements tune.Trial.
@@ -188,6 +189,7 @@ func (d *Device) Trial(ctx context.Context, k driver.Kernel, l driver.Launch) (t
 	if t.Code, err = d.contents.describe(ctx, b.Code); err != nil {
 		return nil, err
 	}
+	t.data = map[string][]byte{t.Code.Digest: b.Code}
 	for _, v := range l.Args {
 		a, err := t.argument(d, v)
 		if err != nil {
@@ -196,10 +198,11 @@ func (d *Device) Trial(ctx context.Context, k driver.Kernel, l driver.Launch) (t
 		t.Args = append(t.Args, a)
 	}
 	for _, b := range t.buffers {
-		c, err := b.content(ctx)
+		c, data, err := b.content(ctx)
 		if err != nil {
 			return nil, err
 		}
+		t.data[c.Digest] = data
 		t.launched.Buffers = append(t.launched.Buffers, memory{Name: b.name, Content: c})
 	}
 	return t, nil
@@ -241,8 +244,31 @@ func (t *trial) place(b *buffer) int {
 	return len(t.buffers) - 1
 }
 
+// maxMissing is how often contents are sent again for one task.
+const maxMissing = 16
+
 // Measure implements tune.Measurer.
-func (d *Device) Measure(ctx context.Context, trials []tune.Trial, rounds int, opts bench.Options) ([]tune.Outcome, error) {
+func (d *Device) Measure(ctx context.Context, trials []tune.Trial, rounds int, opts bench.Options) (list []tune.Outcome, err error) {
+	for range maxMissing {
+		list, err = d.measure(ctx, trials, rounds, opts)
+		missing, ok := errors.AsType[*missingError](err)
+		if !ok {
+			break
+		}
+		for _, t := range trials {
+			if data := t.(*trial).data[missing.digest]; data != nil {
+				if err := d.contents.again(ctx, missing.digest, data); err != nil {
+					return nil, err
+				}
+				break
+			}
+		}
+	}
+	return list, err
+}
+
+// measure has a device measure trials, if their contents are there.
+func (d *Device) measure(ctx context.Context, trials []tune.Trial, rounds int, opts bench.Options) ([]tune.Outcome, error) {
 	r := request{Nonce: rand.Text(), Rounds: rounds, Bench: opts}
 	for _, t := range trials {
 		r.Trials = append(r.Trials, &t.(*trial).launched)
@@ -262,6 +288,9 @@ func (d *Device) Measure(ctx context.Context, trials []tune.Trial, rounds int, o
 		return nil, diag.Errorf(diag.Pos{}, "the farm gave up measuring the fastest again: %s", result.Body).WithHelp("tune here, without --farm, to see more")
 	}
 	list, err := decode(result.Body, len(trials))
+	if errors.As(err, new(*missingError)) {
+		return nil, err
+	}
 	if err != nil {
 		return nil, diag.Errorf(diag.Pos{}, "what the worker %s measured is not understood: %v", result.Worker, err).
 			WithHelp("have it run the same version of tritonc")

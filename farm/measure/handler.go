@@ -87,6 +87,10 @@ func (h *Handler) Do(ctx context.Context, t *work.Task) (work.Kind, []byte, erro
 	}
 	m := &measuring{Handler: h, request: &r, kernels: make([]driver.Kernel, len(r.Trials)), outcomes: make([]outcome, len(r.Trials))}
 	err = m.all(ctx)
+	if missing, ok := errors.AsType[*missingError](err); ok {
+		body, err := json.Marshal(response{On: h.On, Missing: missing.digest, Outcomes: []outcome{}})
+		return work.Measured, body, err
+	}
 	if err != nil || ctx.Err() != nil || h.loaded > maxLoaded {
 		h.close()
 	}
@@ -96,7 +100,7 @@ func (h *Handler) Do(ctx context.Context, t *work.Task) (work.Kind, []byte, erro
 	for i := range m.outcomes {
 		m.outcomes[i].Times = thin(m.outcomes[i].Times)
 	}
-	body, err := json.Marshal(response{h.On, m.outcomes})
+	body, err := json.Marshal(response{On: h.On, Outcomes: m.outcomes})
 	return work.Measured, body, err
 }
 

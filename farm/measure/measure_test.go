@@ -489,6 +489,56 @@ func TestGone(t *testing.T) {
 	}
 }
 
+// TestRoom: a bucket that is full has room for new arrays, and what somebody still needs is
+// sent again.
+func TestRoom(t *testing.T) {
+	f := newFarm(t)
+	b, _, _ := f.connect()
+	if err := b.JetStream().DeleteObjectStore(t.Context(), "tritonc_v1_contents"); err != nil {
+		t.Fatal(err)
+	}
+	small, err := OpenContents(t.Context(), b, ContentsConfig{MaxBytes: 3 << 20, Remembered: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := newTimed("fast", 1)
+	w := f.device("one", d, nil)
+	w.handler.mu.Lock()
+	w.handler.Contents.most = 1 // it remembers nothing
+	w.handler.mu.Unlock()
+	dev := f.open("fast")
+	var trials []tune.Trial
+	for i := range 6 {
+		m, err := dev.Alloc("x", 1<<20)
+		if err != nil {
+			t.Fatal(err)
+		}
+		data := make([]byte, m.Size())
+		data[0] = byte(i + 1)
+		if err := m.Write(0, data); err != nil {
+			t.Fatal(err)
+		}
+		trial, err := dev.Trial(t.Context(), &binary{driver.Binary{Name: "k"}}, driver.Launch{Grid: [3]int{8, 1, 1}, Args: []any{m}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		trials = append(trials, trial)
+	}
+	all, err := small.store.List(t.Context())
+	if err != nil || len(all) < 1 || len(all) > 2 {
+		t.Fatalf("%v: %d objects of 1 MiB are in a bucket of 3", err, len(all))
+	}
+	for i, trial := range trials {
+		list, err := dev.Measure(t.Context(), []tune.Trial{trial}, 1, bench.Options{Warmup: 1, Rep: 1})
+		if err != nil || len(list) != 1 || list[0].Failure != "" {
+			t.Fatalf("trial %d: %+v, %v", i, list, err)
+		}
+	}
+	if got := len(d.launches()); got != 6 {
+		t.Errorf("%d different launches, want 6", got)
+	}
+}
+
 // TestNumbers: numbers come as they were sent, with every bit.
 func TestNumbers(t *testing.T) {
 	for _, v := range []any{

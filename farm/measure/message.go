@@ -160,7 +160,9 @@ func (r *request) check() error {
 
 // response is a result.
 type response struct {
-	On       string    `json:"on"`
+	On string `json:"on"`
+	// Missing is a content that is not there: the client sends it again, and asks anew.
+	Missing  string    `json:"missing,omitempty"`
 	Outcomes []outcome `json:"outcomes"`
 }
 
@@ -186,11 +188,15 @@ func thin(times bench.Times) bench.Times {
 	return out
 }
 
-// decode reads a result of n trials.
+// decode reads a result of n trials. The error is a *missingError where a content was not
+// there.
 func decode(body []byte, n int) ([]tune.Outcome, error) {
 	var r response
 	if err := json.Unmarshal(body, &r); err != nil {
 		return nil, err
+	}
+	if r.Missing != "" {
+		return nil, &missingError{r.Missing}
 	}
 	if len(r.Outcomes) != n {
 		return nil, fmt.Errorf("it is of %d trials, not of %d", len(r.Outcomes), n)

@@ -100,7 +100,7 @@ func (f *farm) queue(b *bus.Bus) *work.Queue {
 
 func (f *farm) contents(b *bus.Bus) *measure.Contents {
 	f.Helper()
-	c, err := measure.OpenContents(f.Context(), b, measure.ContentsConfig{})
+	c, err := measure.OpenContents(f.Context(), b, measure.ContentsConfig{MaxBytes: small})
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -163,6 +163,9 @@ func (timed) Time(_ context.Context, _ driver.Kernel, _ driver.Launch, t driver.
 	return slices.Repeat([]time.Duration{time.Microsecond}, max(t.Runs, 1)), nil
 }
 
+// small is the size of buckets in which room must be made.
+const small = 4 << 20
+
 // setUp makes all streams and buckets, as the administrator does.
 func (f *farm) setUp() {
 	f.Helper()
@@ -170,7 +173,7 @@ func (f *farm) setUp() {
 	f.queue(b)
 	f.contents(b)
 	f.times(b)
-	if _, err := (remote.Options{Bus: f.options("admin")}).Usage(f.Context()); err != nil {
+	if _, err := (remote.Options{Bus: f.options("admin"), MaxBytes: small}).Usage(f.Context()); err != nil {
 		f.Fatal(err)
 	}
 }
@@ -219,26 +222,32 @@ func TestRoles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	buffer, err := far.Alloc("x", 1<<20)
-	if err != nil {
-		t.Fatal(err)
-	}
-	data := make([]byte, 1<<20)
-	data[5] = 1
-	if err := buffer.Write(0, data); err != nil {
-		t.Fatal(err)
+	var buffers []any
+	for i := range byte(5) { // of which the bucket holds three
+		buffer, err := far.Alloc("x", 1<<20)
+		if err != nil {
+			t.Fatal(err)
+		}
+		data := make([]byte, 1<<20)
+		data[5] = i + 1
+		if err := buffer.Write(0, data); err != nil {
+			t.Fatal(err)
+		}
+		buffers = append(buffers, buffer)
 	}
 	k, err := far.Load(driver.Binary{Name: "k.cubin", Code: bytes.Repeat([]byte("code and more"), 10_000)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	trial, err := far.Trial(t.Context(), k, driver.Launch{Grid: [3]int{1, 1, 1}, Args: []any{buffer}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	outcomes, err := far.Measure(t.Context(), []tune.Trial{trial}, 1, bench.Options{Rep: time.Millisecond})
-	if err != nil || len(outcomes) != 1 || outcomes[0].Failure != "" {
-		t.Fatalf("%+v, %v", outcomes, err)
+	for i := range buffers {
+		trial, err := far.Trial(t.Context(), k, driver.Launch{Grid: [3]int{1, 1, 1}, Args: buffers[i : i+1]})
+		if err != nil {
+			t.Fatal(err)
+		}
+		outcomes, err := far.Measure(t.Context(), []tune.Trial{trial}, 1, bench.Options{Rep: time.Millisecond})
+		if err != nil || len(outcomes) != 1 || outcomes[0].Failure != "" {
+			t.Fatalf("%+v, %v", outcomes, err)
+		}
 	}
 
 	s := f.times(b)
@@ -275,19 +284,26 @@ func (f *farm) useCache(role string) {
 		Log: func(m string) { f.Log(role, m) },
 	})
 	defer s.Close()
-	at := cache.Key(sha256.Sum256([]byte(role)))
+	for i := range byte(6) { // of which the bucket holds three
+		f.keepOne(s, role, cache.Key(sha256.Sum256([]byte{i})))
+	}
+}
+
+func (f *farm) keepOne(s *remote.Store, role string, at cache.Key) {
+	f.Helper()
+	at[0] ^= role[0]
 	claim, waited := s.Claim(f.Context(), at)
 	if claim == nil || waited {
 		f.Fatalf("%s cannot claim a kernel", role)
 	}
-	claim.Keep([]byte("index"), at, bytes.Repeat([]byte(role), 100_000))
+	claim.Keep([]byte("index"), at, bytes.Repeat([]byte(role), 1_000_000/len(role)))
 	if err := s.Flush(f.Context()); err != nil {
 		f.Fatal(err)
 	}
 	if index := s.Index(f.Context(), at); string(index) != "index" {
 		f.Errorf("%s reads the index %q", role, index)
 	}
-	if data, _ := s.Entry(f.Context(), at); len(data) != 100_000*len(role) {
+	if data, _ := s.Entry(f.Context(), at); len(data) != 1_000_000/len(role)*len(role) {
 		f.Errorf("%s reads %d bytes", role, len(data))
 	}
 }
