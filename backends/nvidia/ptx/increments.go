@@ -20,13 +20,7 @@ func sinkIncrements(f *fn) {
 // sinkBehind moves n, of which a phi takes its next value.
 func sinkBehind(n, phi *value) {
 	b := n.block
-	at := -1
-	for i, v := range b.insts {
-		if v == n {
-			at = i
-			break
-		}
-	}
+	at := b.indexOf(n)
 	if at < 0 {
 		return
 	}

@@ -36,5 +36,6 @@ var Phases = []Phase{
 	{"select instructions", "ptxas joins some instructions, but not over conversions and 64 bits, and each costs its time", selectInstructions},
 	{"sink increments", "a loop that computes its next counter early keeps the old one in another register, and moves", sinkIncrements},
 	{"place constants", "what instructions do not take as it is would be in registers from the beginning on, and the first loads come later", placeConstants},
+	{"copy carried", "a loop keeps the old number in its register, and copies the next one for each who takes it", copyCarried},
 	{"choose registers", "PTX has no phis: values that may share a register do, so that loops need no moves", chooseRegisters},
 }

@@ -205,6 +205,21 @@ var phaseCases = map[string]func(b *llir.Builder, x, p llir.Value){
 		b.Store(b.Add(b.Mul(x, y), field), at, 4, false)
 		storeAll(b, p, b.BitCast(half, llir.I32), signed, high, b.ZExt(both, llir.I32))
 	},
+	"copy carried": func(b *llir.Builder, x, p llir.Value) {
+		// The largest number so far, by a loop and by another one that goes on.
+		largest := x
+		for n := range int64(2) {
+			var next llir.Value
+			looped(b, x, []llir.Value{largest}, func(v []llir.Value, _ llir.Value) []llir.Value {
+				y := b.Load(llir.I32, b.PtrAdd(p, 4*n), 4, false)
+				next = b.Select(b.ICmp(enum.IPredSGT, y, v[0]), y, v[0])
+				b.Store(b.Sub(next, v[0]), p, 4, false)
+				return []llir.Value{next}
+			})
+			largest = next
+		}
+		b.Ret(nil)
+	},
 	"sink increments": func(b *llir.Builder, x, p llir.Value) {
 		looped(b, x, []llir.Value{x}, func(v []llir.Value, i llir.Value) []llir.Value {
 			next := b.Add(v[0], b.M.I32(3))
