@@ -638,6 +638,9 @@ func TestChoose(t *testing.T) {
 			t.Errorf("the type %v becomes %v", own, got)
 		}
 	}
+	if got := types[1].class().Same(types[2].class()); got != "another driver" {
+		t.Errorf("two drivers differ by %q", got)
+	}
 	if _, ok := typeOf(&work.Class{Target: "cuda:80", Compiler: "x"}); ok {
 		t.Error("a class of compiles is taken for a device")
 	}

@@ -38,7 +38,8 @@ func (t *Type) class() *work.Class {
 	p := &t.Properties
 	return &work.Class{
 		Target: fmt.Sprintf("%s:%s on %s", p.Target.Backend, p.Target.Arch, p.Name), Compiler: form,
-		Programs: []string{"driver " + t.Driver, deviceProgram + base64.StdEncoding.EncodeToString(text)},
+		// What comes before the last space is what messages call it.
+		Programs: []string{"driver " + strings.ReplaceAll(t.Driver, " ", "_"), deviceProgram + base64.StdEncoding.EncodeToString(text)},
 	}
 }
 
