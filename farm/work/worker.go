@@ -55,7 +55,8 @@ type Worker struct {
 	count counters
 	room  *sync.Cond // is signaled when held changes
 	mu    sync.Mutex // guards what follows
-	held  int        // tasks that were fetched and are not answered
+	held  int        // tasks that were fetched and are not done
+	ended int        // tasks that are done and not answered
 	seen  map[string]bool
 	own   []string // classes that it serves, sorted
 	tasks sync.WaitGroup
@@ -161,11 +162,8 @@ func (w *Worker) pull(ctx, now context.Context, class string) {
 		}
 		if err == nil {
 			for msg := range batch.Messages() {
-				w.hold(1)
-				w.tasks.Go(func() {
-					defer w.hold(-1)
-					w.handle(ctx, now, msg)
-				})
+				w.move(1, 0)
+				w.tasks.Go(func() { w.handle(ctx, now, msg) })
 			}
 			err = batch.Error()
 		}
@@ -191,19 +189,22 @@ func pause(ctx context.Context, d time.Duration) {
 }
 
 // awaitRoom waits until one more task may be fetched: as many as there are jobs, and one
-// that begins when the first of them ends. It reports false once ctx has ended.
+// that begins when the first of them ends. Those that are done wait for the server alone,
+// and count only where it is slow. It reports false once ctx has ended.
 func (w *Worker) awaitRoom(ctx context.Context) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for w.held > w.Jobs && ctx.Err() == nil {
+	for (w.held > w.Jobs || w.ended > 4*w.Jobs) && ctx.Err() == nil {
 		w.room.Wait()
 	}
 	return ctx.Err() == nil
 }
 
-func (w *Worker) hold(n int) {
+// move counts tasks that are held and that have ended.
+func (w *Worker) move(held, ended int) {
 	w.mu.Lock()
-	w.held += n
+	w.held += held
+	w.ended += ended
 	w.mu.Unlock()
 	w.room.Broadcast()
 }
@@ -212,6 +213,8 @@ func (w *Worker) hold(n int) {
 func (w *Worker) handle(ctx, now context.Context, msg jetstream.Msg) {
 	stop := w.keep(now, msg)
 	defer stop()
+	held := 1
+	defer func() { w.move(-held, held-1) }()
 	class, key := names(msg.Subject())
 	meta, err := msg.Metadata()
 	if err != nil || key == "" {
@@ -238,6 +241,8 @@ func (w *Worker) handle(ctx, now context.Context, msg jetstream.Msg) {
 	}
 	result, err := d.do(now)
 	w.free(slots)
+	held = 0
+	w.move(-1, 1)
 	d.answer(now, result, err)
 }
 
