@@ -1,3 +1,5 @@
+//go:build unix
+
 package work
 
 import (
@@ -259,6 +261,7 @@ func TestSoak(t *testing.T) {
 			s.awaitWorkers(q, n)
 			count := max(tasks*n/64, 1)
 			took, work, _ := s.round(fmt.Sprint(n), q, count, rnd, 0)
+			slept := s.slept(q)
 			for _, w := range workers { // which say that they are gone
 				_ = w.Process.Signal(syscall.SIGTERM)
 			}
@@ -266,9 +269,9 @@ func TestSoak(t *testing.T) {
 				_ = w.Wait()
 			}
 			ideal := work / time.Duration(n)
-			overhead := (took - ideal) * time.Duration(n) / time.Duration(count)
-			t.Logf("%2d workers: %d tasks in %.1f s, ideal %.1f s: throughput %.3f, %.2f ms over per task of %.1f ms",
-				n, count, took.Seconds(), ideal.Seconds(), ideal.Seconds()/took.Seconds(), float64(overhead)/1e6, float64(work)/float64(count)/1e6)
+			per := func(d time.Duration) float64 { return d.Seconds() * 1e3 / float64(count) }
+			t.Logf("%2d workers: %d tasks in %.1f s, ideal %.1f s: throughput %.3f; per task %.1f ms, over that %.2f ms, of which %.2f ms slept too long",
+				n, count, took.Seconds(), ideal.Seconds(), ideal.Seconds()/took.Seconds(), per(work), per(took*time.Duration(n)-work), per(slept-work))
 			s.awaitWorkers(q, 0)
 		}
 	})
@@ -307,6 +310,21 @@ func (s *soak) awaitWorkers(q *Queue, n int) {
 			s.Fatalf("%d workers take part, want %d", alive, n)
 		}
 	}
+}
+
+// slept is how long all workers slept, once each has told.
+func (s *soak) slept(q *Queue) time.Duration {
+	s.Helper()
+	pause(s.Context(), q.cfg.Beat*3/2)
+	status, err := q.Status(s.Context())
+	if err != nil {
+		s.Fatal(err)
+	}
+	sum := 0.0
+	for _, w := range status.Workers {
+		sum += w.Busy
+	}
+	return time.Duration(sum * float64(time.Second))
 }
 
 // faults has 64 workers do tasks while every second one of them is killed, or stopped for
