@@ -17,7 +17,9 @@ import (
 	"testing"
 
 	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/tritonc/tritonc/farm/bus"
 	"github.com/tritonc/tritonc/farm/sign"
 	farm "github.com/tritonc/tritonc/farm/work"
 	"github.com/tritonc/tritonc/internal/natstest"
@@ -166,7 +168,7 @@ func TestFarm(t *testing.T) {
 	f.run(0, append([]string{"compile", "--farm", "-o", "found", "k.py"}, stages...)...)
 	f.same("here", "found", 16)
 	text, _ := f.run(0, "farm", "status")
-	for _, want := range []string{"2 workers and 0 kernels in the queue", "\nTARGET ", "\ncuda:80 ", "\ncuda:90 ", "\nWORKER "} {
+	for _, want := range []string{"2 workers, ", " kernels/s; 0 kernels in the queue; ", "\nTARGET ", "\ncuda:80 ", "\ncuda:90 ", "\nWORKER "} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the status lacks %q:\n%s", want, text)
 		}
@@ -219,10 +221,20 @@ func TestFarmAway(t *testing.T) {
 	secret := natstest.Run(t, func(o *server.Options) { o.Username, o.Password = "u", "p" })
 	bare := natstest.Run(t, func(o *server.Options) { o.JetStream = false })
 	lonely := natstest.Run(t)
+	old := natstest.Run(t)
+	b, err := bus.Connect(t.Context(), bus.Options{URLs: []string{old.URL()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	if _, err := b.Stream(t.Context(), bus.Spec{Name: "tasks", Form: "farm 0"}, jetstream.StreamConfig{Subjects: []string{bus.Subject("task", ">")}}); err != nil {
+		t.Fatal(err)
+	}
 	for name, tt := range map[string]struct{ url, want string }{
 		"none":        {"nats://127.0.0.1:1", "warning: there is no NATS server at nats://127.0.0.1:1"},
 		"credentials": {secret.URL(), "warning: the NATS server " + secret.URL() + " refuses the connection"},
 		"jetstream":   {bare.URL(), "warning: the NATS server " + bare.URL() + " keeps nothing: JetStream is off"},
+		"version":     {old.URL(), "warning: tritonc_v1_tasks on the NATS server " + old.URL() + " is of another version: its form is \"farm 0\""},
 		"workers":     {lonely.URL(), "warning: the farm has no worker for cuda:80"},
 		"silent":      {natstest.Stalled(t), "did not answer within 2s"},
 	} {

@@ -109,14 +109,18 @@ func (f *farmStatusFlags) show(env *environment, status *farm.Status) error {
 
 // writeFarm writes a status as tables.
 func writeFarm(w io.Writer, s *farm.Status, now time.Time) {
-	fmt.Fprintf(w, "%s and %s in the queue; %s kept, %.1f MiB\n",
-		diag.Count(len(s.Workers), "worker"), diag.Count(s.Tasks, "kernel"), diag.Count(s.Results, "result"), float64(s.Bytes)/(1<<20))
+	rate := 0.0
+	for _, o := range s.Workers {
+		rate += o.Rate
+	}
+	fmt.Fprintf(w, "%s, %.1f kernels/s; %s in the queue; %s kept, %.1f MiB\n",
+		diag.Count(len(s.Workers), "worker"), rate, diag.Count(s.Tasks, "kernel"), diag.Count(s.Results, "result"), float64(s.Bytes)/(1<<20))
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	if len(s.Queues) > 0 {
-		fmt.Fprintln(t, "\nTARGET\tQUEUE\tWAITING\tCOMPILING\tTRIED AGAIN\tWORKERS\tKERNELS/S")
+		fmt.Fprintln(t, "\nTARGET\tQUEUE\tWAITING\tCOMPILING\tTRIED AGAIN\tWORKERS")
 	}
 	for _, q := range s.Queues {
-		fmt.Fprintf(t, "%s\t%.8s\t%d\t%d\t%d\t%d\t%.1f\n", q.Target, q.Class, q.Waiting, q.Held, q.Redone, q.Workers, q.Rate)
+		fmt.Fprintf(t, "%s\t%.8s\t%d\t%d\t%d\t%d\n", q.Target, q.Class, q.Waiting, q.Held, q.Redone, q.Workers)
 	}
 	t.Flush()
 	if len(s.Workers) > 0 {

@@ -21,14 +21,13 @@ type Status struct {
 
 // QueueStatus is one class.
 type QueueStatus struct {
-	Class     string  `json:"class"`
-	Target    string  `json:"target"`
-	Waiting   uint64  `json:"waiting"`   // tasks that no worker holds
-	Held      int     `json:"held"`      // tasks that a worker holds
-	Redone    int     `json:"redone"`    // of these, more than once
-	Workers   int     `json:"workers"`   // that take part
-	Rate      float64 `json:"rate"`      // tasks per second, of the workers that take part
-	Described *Class  `json:"described"` // what the class is
+	Class     string `json:"class"`
+	Target    string `json:"target"`
+	Waiting   uint64 `json:"waiting"`   // tasks that no worker holds
+	Held      int    `json:"held"`      // tasks that a worker holds
+	Redone    int    `json:"redone"`    // of these, more than once
+	Workers   int    `json:"workers"`   // that take part
+	Described *Class `json:"described"` // what the class is
 }
 
 // Status asks the server what the farm does.
@@ -64,7 +63,6 @@ func (q *Queue) Status(ctx context.Context) (*Status, error) {
 		for _, w := range s.Workers {
 			if slices.Contains(w.Classes, u.Class) {
 				u.Workers++
-				u.Rate += w.Rate
 			}
 		}
 		consumer, err := q.tasks.Consumer(ctx, u.Class)
