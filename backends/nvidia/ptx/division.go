@@ -62,6 +62,7 @@ func expandDivisions(f *fn) {
 			}
 		}
 	}
+	deferQuotients(f)
 	edit(f, func(e *editor, v *value) *value {
 		if v.op != opDiv && v.op != opRem || v.typ.isFloat() {
 			return nil
@@ -89,6 +90,33 @@ func expandDivisions(f *fn) {
 		}
 		return e.emit(opSub, signedOf(v.class), v.class, x, e.emit(opMul, signedOf(v.class), v.class, q, y))
 	})
+}
+
+// deferQuotients moves divisions by constants to the remainders of the same numbers, where
+// nobody needs them before: what both are computed of then comes after comparisons that
+// loads wait for.
+func deferQuotients(f *fn) {
+	for _, b := range f.blocks {
+		for i := 0; i < len(b.insts); i++ {
+			v := b.insts[i]
+			if v.op != opDiv || v.typ.isFloat() || !v.args[1].isConst() {
+				continue
+			}
+			use := firstUse(b.insts[i+1:], v)
+			for k, r := range b.insts[i+1:] {
+				if k == use {
+					break
+				}
+				if r.op == opRem && r.typ == v.typ && r.args[0] == v.args[0] && r.args[1] == v.args[1] {
+					if k > 0 {
+						b.moveDown(i, i+k)
+						i--
+					}
+					break
+				}
+			}
+		}
+	}
 }
 
 // quotient is x divided by a constant.

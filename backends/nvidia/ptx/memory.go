@@ -153,6 +153,9 @@ func (c *conv) load(i *ir.InstLoad) {
 		if words == 1 {
 			v.class = classOf(max(bits, 16))
 		}
+		if i.ElemType == llir.F32 {
+			v.typ = tF32
+		}
 		if bits == 8 { // bytes of words are what conversions and packing meet
 			v.class = r32
 			return c.cvt(c.b.append(v), tU32, tU16)

@@ -31,6 +31,9 @@ var phaseCases = map[string]func(b *llir.Builder, x, p llir.Value){
 	},
 	"expand divisions": func(b *llir.Builder, x, p llir.Value) {
 		y := b.Load(llir.I32, p, 4, false)
+		q := b.Binary(llir.SDiv, y, b.M.I32(16), 0)
+		square := b.Mul(y, y) // the quotient comes with its remainder
+		storeAt(b, p, q, square, b.Binary(llir.SRem, y, b.M.I32(16), 0))
 		storeAll(b, p, b.Binary(llir.SDiv, x, b.M.I32(7), 0), b.Binary(llir.SDiv, x, b.M.I32(8), 0), b.Binary(llir.SRem, x, b.M.I32(8), 0),
 			b.Binary(llir.SDiv, b.Shl(x, 7), b.M.I32(128), 0), b.Binary(llir.SDiv, b.Shl(x, 6), b.M.I32(-64), 0),
 			b.Binary(llir.UDiv, x, b.M.I32(10), 0), b.Binary(llir.UDiv, x, y, 0), b.Binary(llir.URem, x, y, 0))
@@ -119,6 +122,29 @@ var phaseCases = map[string]func(b *llir.Builder, x, p llir.Value){
 			storeAt(b, p, left, again, row, b.Add(row, x), b.Add(i, x))
 			return nil
 		})
+		b.Ret(nil)
+	},
+	"join shifts": func(b *llir.Builder, x, p llir.Value) {
+		warp := b.LShr(b.And(x, b.M.I32(224)), 4)
+		odd := b.LShr(x, 4) // loses bits
+		storeAt(b, p, b.Shl(b.Or(warp, b.Xor(x, b.M.I32(1))), 2), b.Shl(b.Xor(x, b.Shl(x, 3)), 5), b.Shl(b.Or(odd, x), 2))
+		b.Ret(nil)
+	},
+	"split choices": func(b *llir.Builder, x, p llir.Value) {
+		y := b.Load(llir.I32, p, 4, false)
+		less, even := b.ICmp(enum.IPredSLT, x, y), b.ICmp(enum.IPredEQ, b.And(y, b.M.I32(1)), b.M.I32(0))
+		both, shared := b.And(less, even), b.And(b.ICmp(enum.IPredSGT, x, b.M.I32(7)), less)
+		storeAt(b, p, b.Select(b.And(both, b.ICmp(enum.IPredNE, x, b.M.I32(2))), x, y), b.Select(shared, x, y), b.Select(shared, y, b.M.I32(3)),
+			b.Select(b.Or(even, b.ICmp(enum.IPredEQ, x, b.M.I32(5))), y, x))
+		b.Ret(nil)
+	},
+	"order loads": func(b *llir.Builder, x, p llir.Value) {
+		at := b.GEP(llir.I32, b.M.AddGlobal("smem", llir.I32, 3, 4, nil), x)
+		load := func(t llir.Type, n int64) llir.Value { return b.Load(t, b.PtrAdd(at, n), 4, false) }
+		u, v, w, kept, word := load(llir.F32, 0), load(llir.F32, 4), load(llir.F32, 8), load(llir.F32, 12), load(llir.I32, 16)
+		sum := b.Binary(llir.FAdd, kept, kept, 0)
+		b.Asm("st.global.b32 [ $0 + 0 ], $1;", "l,f", true, llir.Void, p, w)
+		b.Asm("st.global.v4.b32 [ $0 + 16 ], { $1, $2, $3, $4 };", "l,f,f,r,f", true, llir.Void, p, u, v, word, sum)
 		b.Ret(nil)
 	},
 	"place constants": func(b *llir.Builder, x, p llir.Value) {

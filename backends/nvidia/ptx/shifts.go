@@ -1,0 +1,50 @@
+package ptx
+
+import "math/bits"
+
+// joinShifts shifts the operands of a logical operation in the place of its result, where
+// one of them is shifted already.
+func joinShifts(f *fn) {
+	f.countUses()
+	edit(f, func(e *editor, v *value) *value {
+		if v.op != opShl || !v.args[1].isConst() || v.class != r32 {
+			return nil
+		}
+		x, n := v.args[0], v.args[1].imm
+		if x.op != opAnd && x.op != opOr && x.op != opXor || x.uses != 1 {
+			return nil
+		}
+		for i := range 2 {
+			s, other := x.args[i], x.args[1-i]
+			if s.uses != 1 || !shiftsTogether(s, n) {
+				continue
+			}
+			y := e.emit(opShl, v.typ, v.class, other, v.args[1])
+			args := []*value{nil, y}
+			if s.op == opShl {
+				args[0] = e.emit(opShl, v.typ, v.class, s.args[0], e.constant(r32, s.args[1].imm+n))
+			} else {
+				args[0] = e.emit(opShl, v.typ, v.class, s, v.args[1])
+			}
+			if i == 1 {
+				args[0], args[1] = args[1], args[0]
+			}
+			v.op, v.typ, v.flags, v.args = x.op, x.typ, x.flags, args
+			return nil
+		}
+		return nil
+	})
+	sweep(f)
+}
+
+// shiftsTogether reports whether a shift and one to the left by n after it are one.
+func shiftsTogether(s *value, n int64) bool {
+	if s.op != opShl && s.op != opShr || !s.args[1].isConst() || s.args[1].imm < 0 || n < 0 {
+		return false
+	}
+	if s.op == opShl {
+		return s.args[1].imm+n < int64(s.class.bits())
+	}
+	return !s.typ.signed() && s.args[1].imm < int64(s.class.bits()) &&
+		bits.TrailingZeros64(^(&zeros{}).of(s.args[0], 4)) >= int(s.args[1].imm)
+}
