@@ -236,6 +236,7 @@ var optionsKey = []keyPart[Options]{
 		return true
 	}},
 	{field: "Print", why: "an entry keeps what was printed"},
+	{field: "LookedAt", why: "an entry keeps what was looked at"},
 	{field: "AllowUnlaunchable", why: "an entry keeps the warnings, which become errors again"},
 	{field: "Cache", why: "it is where entries lie"},
 }
@@ -290,6 +291,13 @@ func (c *cachedTrip) kernel() *Kernel {
 func (c *cachedTrip) use(e *cacheEntry, k *Kernel, stage string, start time.Time) *Kernel {
 	if c.t.opts.Print != nil && e.Printed != "" {
 		c.t.opts.Print(e.Printed)
+	}
+	if c.t.opts.LookedAt != nil {
+		paths := make([]string, len(e.Files))
+		for i, f := range e.Files {
+			paths[i] = f.Path
+		}
+		c.t.opts.LookedAt(paths)
 	}
 	k.Variant = c.t.src.Variant
 	k.Timings = []Timing{{Stage: stage, Time: time.Since(start)}}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -78,6 +79,7 @@ type cacheTest struct {
 	values   map[string]any
 	stages   []string
 	printed  string
+	lookedAt []string
 }
 
 func newCacheTest(t *testing.T) *cacheTest {
@@ -104,6 +106,7 @@ func (c *cacheTest) compile() (*Kernel, error) {
 	opts := &Options{
 		Select: c.choose,
 		Values: c.values, Stages: c.stages, Cache: c.cache, Print: func(s string) { c.printed += s },
+		LookedAt: func(paths []string) { c.lookedAt = paths },
 	}
 	variants, err := Variants(c.t.Context(), &src, c.target, opts, Want{Signature: c.sig})
 	if err != nil {
@@ -181,12 +184,17 @@ func TestCached(t *testing.T) {
 // TestCacheSame: what comes out of the cache is what was compiled, all of it.
 func TestCacheSame(t *testing.T) {
 	c := newCacheTest(t)
+	c.backend.lookedAt = []string{"/there", "/not there"}
 	first := c.want("first", true)
-	printed := c.printed
+	printed, looked := c.printed, c.lookedAt
+	c.lookedAt = nil
 	again := c.want("again", false)
 	first.Timings, again.Timings = nil, nil
 	if d := gocmp.Diff(first, again); d != "" {
 		t.Error(d)
+	}
+	if !slices.Equal(looked, c.backend.lookedAt) || !slices.Equal(c.lookedAt, looked) {
+		t.Errorf("looked at %q, and from the cache %q", looked, c.lookedAt)
 	}
 	if len(again.Warnings) != 2 || again.Warnings[1].Line == "" {
 		t.Errorf("warnings %v", again.Warnings)

@@ -49,6 +49,9 @@ func Compile(ctx context.Context, src *Source, target Target, opts *Options) (*K
 	if err != nil {
 		return nil, err
 	}
+	if opts.LookedAt != nil {
+		opts.LookedAt(t.result.LookedAt)
+	}
 	shared.keep(k)
 	cached.keep(k)
 	return k.launchable(opts)

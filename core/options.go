@@ -25,6 +25,9 @@ type Options struct {
 	// a line or more at a time; nil drops it. Compiles that run at once may
 	// share it.
 	Print func(text string)
+	// LookedAt receives the files and folders of the machine, there or not, on which the
+	// kernel depends, once it is compiled or taken from a cache; nil drops them.
+	LookedAt func(paths []string)
 	// AllowUnlaunchable lets a kernel through that no device of the target can
 	// launch, with warnings that say so. Else these are errors.
 	AllowUnlaunchable bool
