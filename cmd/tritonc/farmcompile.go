@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 
 	"github.com/hashicorp/go-hclog"
@@ -68,7 +67,7 @@ func (f *compileFlags) joinFarm(ctx context.Context, env *environment, host *plu
 		return nil, s.compileHere(ctx, err)
 	}
 	s.bus = b
-	s.farm = &compile.Farm{Client: client, Compiler: sdk.ProgramHash(), Programs: programs(host), Fresh: f.noCache}
+	s.farm = &compile.Farm{Client: client, Compiler: sdk.ProgramHash(), Machine: host.SharedIdentity, Fresh: f.noCache}
 	return s, nil
 }
 
@@ -142,27 +141,4 @@ func (s *farmSession) compile(ctx context.Context, j *job, keep bool) bool {
 		j.kernel = k
 	}
 	return true
-}
-
-// programs lists what compiles depend on beside tritonc, as classes of a farm have it.
-func programs(host *plugin.Host) compile.Programs {
-	return func(ctx context.Context, target core.Target) ([]string, error) {
-		m, err := host.SharedIdentity(ctx, target)
-		if err != nil {
-			return nil, err
-		}
-		if m.Unshared != "" {
-			return nil, errors.New(m.Unshared)
-		}
-		var list []string
-		backend := ""
-		for line := range strings.Lines(m.Text) {
-			line = strings.TrimSpace(line)
-			if name, ok := strings.CutPrefix(line, "backend "); ok {
-				backend = "backend " + strings.Trim(name, `"`)
-			}
-			list = append(list, backend+": "+line)
-		}
-		return list, nil
-	}
 }

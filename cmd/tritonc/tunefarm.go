@@ -139,14 +139,11 @@ func (t *tuneFarm) compileBy(ctx context.Context, host *plugin.Host, src *core.S
 	if err != nil {
 		return err
 	}
-	t.compiler = &compile.Farm{Client: client, Compiler: sdk.ProgramHash(), Programs: programs(host), Fresh: t.flags.noCache}
+	t.compiler = &compile.Farm{Client: client, Compiler: sdk.ProgramHash(), Machine: host.SharedIdentity, Fresh: t.flags.noCache}
 	t.modules = compile.Record(src.Import)
 	src.Import = t.modules.Import
 	t.local = make(chan struct{}, runtime.GOMAXPROCS(0))
-	class, err := compile.ClassOf(ctx, t.compiler.Compiler, t.compiler.Programs, t.kind.Properties.Target)
-	if err == nil {
-		err = client.Announce(ctx, class)
-	}
+	class, err := t.compiler.Class(ctx, t.kind.Properties.Target)
 	if err != nil || !awaitWorker(ctx, client, class.ID()) {
 		t.away.Store(true)
 		t.log.Debug("configurations are compiled by this machine: no worker compiles them to the same bytes", "error", err)

@@ -114,7 +114,7 @@ func (f *workerFlags) run(cmd *cobra.Command, env *environment) error {
 		return err
 	}
 	defer host.Close()
-	handler := &compile.Handler{Compiler: sdk.ProgramHash(), Programs: programs(host), Select: host.Select, Targets: f.targets}
+	handler := &compile.Handler{Compiler: sdk.ProgramHash(), Machine: host.SharedIdentity, Select: host.Select, Targets: f.targets}
 	log := newLogger(env, f.verbose)
 	if !f.noCache {
 		if handler.Cache, err = compileCache(env, host, log); err != nil {

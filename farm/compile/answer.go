@@ -33,6 +33,8 @@ type kernel struct {
 	Metadata  string         `json:"metadata"`
 	Tools     []sdk.ToolInfo `json:"tools"` // without paths
 	Warnings  diag.List      `json:"warnings"`
+	// Inputs are files that the client must have, too, for the kernel to be its own.
+	Inputs []fileInput `json:"inputs,omitempty"`
 }
 
 type artifact struct {
@@ -64,8 +66,8 @@ func (a *answer) encode(artifacts []core.Artifact) ([]byte, error) {
 }
 
 // ofKernel makes an answer of a kernel.
-func ofKernel(k *core.Kernel, printed string) ([]byte, error) {
-	out := &kernel{Name: k.Name, Target: k.Target, Metadata: string(k.Metadata), Warnings: k.Warnings}
+func ofKernel(k *core.Kernel, inputs []fileInput, printed string) ([]byte, error) {
+	out := &kernel{Name: k.Name, Target: k.Target, Metadata: string(k.Metadata), Warnings: k.Warnings, Inputs: inputs}
 	for _, t := range k.Tools {
 		t.Path = ""
 		out.Tools = append(out.Tools, t)

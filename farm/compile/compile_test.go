@@ -5,7 +5,10 @@ import (
 	"compress/flate"
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -62,8 +65,11 @@ func choose(_ context.Context, t core.Target) (core.Backend, core.Target, error)
 	return inprocess.Backend{Kit: nvidia.New()}, t, nil
 }
 
-func programsOf(list ...string) Programs {
-	return func(context.Context, core.Target) ([]string, error) { return list, nil }
+// machine is one with a version of the backend.
+func machine(version string) Machine {
+	return func(context.Context, core.Target) (*core.Machine, error) {
+		return &core.Machine{Text: "backend \"nvidia\"\nversion \"" + version + "\"\n"}, nil
+	}
 }
 
 // one is a compile for which both sides can be asked.
@@ -137,11 +143,11 @@ func startFarm(t testing.TB, grace time.Duration, workers ...*Handler) *Farm {
 		t.Fatal(err)
 	}
 	t.Cleanup(client.Close)
-	return &Farm{Client: client, Compiler: "test", Programs: programsOf("backend nvidia: 1")}
+	return &Farm{Client: client, Compiler: "test", Machine: machine("1")}
 }
 
 func handler() *Handler {
-	return &Handler{Compiler: "test", Programs: programsOf("backend nvidia: 1"), Select: choose}
+	return &Handler{Compiler: "test", Machine: machine("1"), Select: choose}
 }
 
 // TestFarm: what a farm compiles is what is compiled here, with what is said and printed.
@@ -240,15 +246,102 @@ func TestRefused(t *testing.T) {
 	}
 }
 
+// TestInputs: a kernel goes to clients that have the same files, and a machine that has
+// changed makes none.
+func TestInputs(t *testing.T) {
+	dir := t.TempDir()
+	library, tool := filepath.Join(dir, "library.bc"), filepath.Join(dir, "tool")
+	for _, path := range []string{library, tool} {
+		if err := os.WriteFile(path, []byte(path), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sum := func(path string) string {
+		s, err := sumOf(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	absent := filepath.Join(dir, "absent")
+	m := &core.Machine{Tools: []sdk.ToolInfo{{Name: "tool", Path: tool, SHA256: sum(tool)}}, LookedAt: []string{tool}}
+	tools := func(list ...sdk.ToolInfo) *core.Kernel { return &core.Kernel{Tools: list} }
+	own := sdk.ToolInfo{Name: "tool", Path: tool, SHA256: sum(tool)}
+	for name, tt := range map[string]struct {
+		k        *core.Kernel
+		lookedAt []string
+		want     []fileInput
+		refused  string
+		err      string
+	}{
+		"the class alone": {k: tools(own), lookedAt: []string{tool}},
+		"a library":       {k: tools(own, sdk.ToolInfo{Name: "library", Path: library, SHA256: sum(library)}), lookedAt: []string{tool, library, absent, library}, want: []fileInput{{library, sum(library)}, {absent, ""}}},
+		"a folder":        {k: tools(own), lookedAt: []string{dir}, refused: "is not a file that can be read"},
+		"another tool":    {k: tools(sdk.ToolInfo{Name: "vendor's", Path: absent, SHA256: "00"}), refused: "vendor's has a part in it, which the backend does not list"},
+		"a new tool":      {k: tools(sdk.ToolInfo{Name: "tool", Path: tool, SHA256: "00"}), err: "is not what it was when the worker began"},
+		"a nameless tool": {k: tools(sdk.ToolInfo{Name: "tool", Path: tool}), err: "is not what it was when the worker began"},
+	} {
+		got, refused, err := inputs(m, tt.k, tt.lookedAt)
+		if (err != nil) != (tt.err != "") || err != nil && !strings.Contains(err.Error(), tt.err) {
+			t.Errorf("%s: error %v, want %q", name, err, tt.err)
+		}
+		if (refused == "") != (tt.refused == "") || !strings.Contains(refused, tt.refused) {
+			t.Errorf("%s: refused %q, want %q", name, refused, tt.refused)
+		}
+		if !slices.Equal(got, tt.want) && tt.err == "" && tt.refused == "" {
+			t.Errorf("%s: %v, want %v", name, got, tt.want)
+		}
+	}
+}
+
+// TestOtherFile: a kernel into which another file went than the client has is not taken.
+func TestOtherFile(t *testing.T) {
+	library := filepath.Join(t.TempDir(), "library.bc")
+	if err := os.WriteFile(library, []byte("one"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h := handler()
+	h.Select = func(ctx context.Context, target core.Target) (core.Backend, core.Target, error) {
+		b, target, err := choose(ctx, target)
+		return looking{b, library}, target, err
+	}
+	f := startFarm(t, time.Minute, h)
+	list := variants(t, kernels, core.Want{Signature: "*fp32:16, *fp32:16, i32"}, nil)
+	c := list[0]
+	if _, err := f.Compile(t.Context(), c.src, target, c.opts, c.want, c.modules); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(library, []byte("two"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := f.Compile(t.Context(), c.src, target, c.opts, c.want, c.modules)
+	var local *LocalError
+	if !errors.As(err, &local) || !strings.Contains(local.Reason, "is another file at the worker") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// looking is a backend for which a file of the machine has a part in each kernel.
+type looking struct {
+	core.Backend
+	file string
+}
+
+func (b looking) RunStages(ctx context.Context, req sdk.RunStagesRequest) (sdk.RunStagesResponse, error) {
+	resp, err := b.Backend.RunStages(ctx, req)
+	resp.LookedAt = append(resp.LookedAt, b.file)
+	return resp, err
+}
+
 // TestForeign: a client is told how the workers that there are differ.
 func TestForeign(t *testing.T) {
 	other := handler()
-	other.Programs = programsOf("backend nvidia: 2")
+	other.Machine = machine("2")
 	f := startFarm(t, 2*time.Second, other)
 	c := variants(t, wrong, core.Want{}, nil)[0]
 	_, err := f.Compile(t.Context(), c.src, target, c.opts, c.want, c.modules)
 	var local *LocalError
-	if !errors.As(err, &local) || !local.Serious || !local.Lasting || local.Reason != "the farm's workers for cuda:80 have another backend nvidia" {
+	if !errors.As(err, &local) || !local.Serious || !local.Lasting || local.Reason != "the farm's workers for cuda:80 have another backend nvidia: version" {
 		t.Errorf("got %v", err)
 	}
 }
@@ -332,7 +425,7 @@ func TestAnswers(t *testing.T) {
 		Tools:     []sdk.ToolInfo{{Name: "ptxas", Path: "/secret/ptxas", Version: "1", SHA256: "ab"}},
 		Warnings:  diag.List{{Severity: diag.Warning, Pos: diag.Pos{File: "k.py", Line: 1, Col: 2}, Message: "m", Line: "l", Unlaunchable: true}},
 	}
-	data, err := ofKernel(k, "said")
+	data, err := ofKernel(k, []fileInput{{"/lib", "00"}}, "said")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -340,7 +433,7 @@ func TestAnswers(t *testing.T) {
 		t.Error("the answer has a path of the worker")
 	}
 	a, got, err := decodeAnswer(data)
-	if err != nil || a.Printed != "said" {
+	if err != nil || a.Printed != "said" || len(a.Kernel.Inputs) != 1 {
 		t.Fatalf("%+v, %v", a, err)
 	}
 	k.Tools[0].Path = ""

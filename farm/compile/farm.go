@@ -18,9 +18,9 @@ import (
 type Farm struct {
 	// Client has the tasks done.
 	Client *farm.Client
-	// Compiler and Programs are those of Handler, for this machine.
+	// Compiler and Machine are those of Handler, for this machine.
 	Compiler string
-	Programs Programs
+	Machine  Machine
 	// Fresh has kernels compiled anew that were compiled before.
 	Fresh bool
 
@@ -108,6 +108,13 @@ func (f *Farm) Compile(ctx context.Context, src *core.Source, target core.Target
 			}
 			continue
 		}
+		if a.Kernel != nil {
+			for _, in := range a.Kernel.Inputs {
+				if sum, err := sumOf(in.Path); err != nil || sum != in.SHA256 {
+					return nil, &LocalError{Reason: fmt.Sprintf("%s has a part in it, and is another file at the worker", in.Path)}
+				}
+			}
+		}
 		if opts.Print != nil && a.Printed != "" {
 			opts.Print(a.Printed)
 		}
@@ -162,6 +169,15 @@ func (f *Farm) local(ctx context.Context, c *class, err error) error {
 	return err
 }
 
+// Class is that of compiles for a target, of which it tells the farm.
+func (f *Farm) Class(ctx context.Context, target core.Target) (*farm.Class, error) {
+	c, err := f.class(ctx, target)
+	if err != nil {
+		return nil, err
+	}
+	return c.own, nil
+}
+
 // class is that of compiles for a target, which the farm is told of once.
 func (f *Farm) class(ctx context.Context, target core.Target) (*class, error) {
 	f.mu.Lock()
@@ -176,7 +192,7 @@ func (f *Farm) class(ctx context.Context, target core.Target) (*class, error) {
 	f.mu.Unlock()
 	c.once.Do(func() {
 		var err error
-		if c.own, err = ClassOf(ctx, f.Compiler, f.Programs, target); err != nil {
+		if c.own, _, err = f.Machine.class(ctx, f.Compiler, target); err != nil {
 			c.err = &LocalError{Reason: fmt.Sprintf("nobody else compiles the same for %s: %v", target, err), Serious: true, Lasting: true}
 			return
 		}

@@ -16,25 +16,12 @@ import (
 	farm "github.com/tritonc/tritonc/farm/work"
 )
 
-// Programs lists what a compile for a target depends on beside this program, as
-// farm.Class has it. The error says why nobody else could make the same.
-type Programs func(ctx context.Context, target core.Target) ([]string, error)
-
-// ClassOf is the class of compiles for a target on this machine.
-func ClassOf(ctx context.Context, compiler string, programs Programs, target core.Target) (*farm.Class, error) {
-	list, err := programs(ctx, target)
-	if err != nil {
-		return nil, err
-	}
-	return &farm.Class{Target: target.String(), Compiler: compiler, Programs: list}, nil
-}
-
 // Handler does tasks by compiling.
 type Handler struct {
 	// Compiler identifies this program.
 	Compiler string
-	// Programs says what else has a part in a compile.
-	Programs Programs
+	// Machine says what else has a part in a compile.
+	Machine Machine
 	// Select is that of core.Options.
 	Select func(ctx context.Context, target core.Target) (core.Backend, core.Target, error)
 	// Cache has kernels that were compiled before; nil for none.
@@ -42,8 +29,9 @@ type Handler struct {
 	// Targets are patterns of targets to compile for; none: all.
 	Targets []string
 
-	mu    sync.Mutex
-	files []*opened // that were used last, last
+	mu       sync.Mutex
+	files    []*opened // that were used last, last
+	machines map[core.Target]*core.Machine
 }
 
 // opened is a file with its variants, which several requests ask for.
@@ -72,7 +60,33 @@ func (h *Handler) Class(ctx context.Context, name string) (*farm.Class, error) {
 	if len(h.Targets) > 0 && !slices.ContainsFunc(h.Targets, target.Matches) {
 		return nil, errors.New("the worker is not for this target")
 	}
-	return ClassOf(ctx, h.Compiler, h.Programs, target)
+	class, machine, err := h.Machine.class(ctx, h.Compiler, target)
+	if err != nil {
+		return nil, err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.machines == nil {
+		h.machines = map[core.Target]*core.Machine{}
+	}
+	h.machines[target] = machine
+	return class, nil
+}
+
+// machine is what the classes were made of in which the worker takes part.
+func (h *Handler) machine(ctx context.Context, target core.Target) (*core.Machine, error) {
+	h.mu.Lock()
+	m := h.machines[target]
+	h.mu.Unlock()
+	if m == nil {
+		if _, err := h.Class(ctx, target.String()); err != nil {
+			return nil, err
+		}
+		h.mu.Lock()
+		m = h.machines[target]
+		h.mu.Unlock()
+	}
+	return m, nil
 }
 
 // Do implements farm.Handler.
@@ -94,10 +108,15 @@ func (h *Handler) Do(ctx context.Context, t *farm.Task) (farm.Kind, []byte, erro
 		}
 		return fail(&answer{Refused: refused})
 	}
+	machine, err := h.machine(ctx, r.Target)
+	if err != nil {
+		return "", nil, err
+	}
 	var printed strings.Builder
+	var lookedAt []string
 	opts := &core.Options{
 		Select: h.Select, Values: r.Values, Stages: r.Stages, AllowUnlaunchable: r.Unlaunchable,
-		Print: func(text string) { printed.WriteString(text) },
+		Print: func(text string) { printed.WriteString(text) }, LookedAt: func(paths []string) { lookedAt = paths },
 	}
 	if !t.Again && r.Fresh == "" {
 		opts.Cache = h.Cache
@@ -112,7 +131,14 @@ func (h *Handler) Do(ctx context.Context, t *farm.Task) (farm.Kind, []byte, erro
 	}
 	switch {
 	case err == nil:
-		body, err := ofKernel(k, printed.String())
+		list, refused, err := inputs(machine, k, lookedAt)
+		if err != nil {
+			return "", nil, err
+		}
+		if refused != "" {
+			return fail(&answer{Refused: refused})
+		}
+		body, err := ofKernel(k, list, printed.String())
 		return farm.Done, body, err
 	case ctx.Err() != nil, isMachines(err):
 		return "", nil, err
