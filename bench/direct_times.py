@@ -10,6 +10,7 @@ bench/cases.py, and with --ptxas the cubins; without, run assembles on its machi
 Kernels whose machine code is equal are counted and not timed. The others must leave
 the same results as llc's within the row's tolerance. Then both run in turn, every
 config on the same inputs; what is below --limit is timed again in --again rounds.
+Kernels of less than --cycles microseconds are compared by the cycles that ncu counts.
 
 Exit status 1 when results differ, a kernel is below --limit after that, or the
 geometric mean, in which equal code counts as 1, is below --mean.
@@ -32,6 +33,7 @@ import zipfile
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 import cases
+import cycles
 import measure
 import pool
 import vs_triton
@@ -182,15 +184,19 @@ class Session:
         return reply
 
 
-def worker(dry_run):
+def context(dry_run):
+    """(torch, the driver, rows by name) of a process that launches."""
     if dry_run:
         import standin
         standin.install()
     import torch
     torch.set_grad_enabled(False)
     torch.zeros(1, device="cuda")  # makes the context and this thread's current one
-    driver = measure.Driver()
-    table = {r.name: r for r in cases.rows() + cases.study()}
+    return torch, measure.Driver(), {r.name: r for r in cases.rows() + cases.study()}
+
+
+def worker(dry_run):
+    torch, driver, table = context(dry_run)
 
     def handle(job):
         try:
@@ -201,6 +207,61 @@ def worker(dry_run):
             torch.cuda.empty_cache()
 
     return handle
+
+
+def launch(file, dry_run):
+    """Launches the configs of a file's jobs, both ways in turn, for ncu to count: leaves the
+    order of the launches in the file."""
+    torch, driver, table = context(dry_run)
+    order = []
+    for job in json.loads(file.read_text()):
+        session = Session(torch, driver, table[job["row"]], job)
+        row = session.row
+        work = row.make(cases.Env(torch, "cuda"), **row.full)
+        for number in job["configs"]:
+            config = row.configs[number]
+            kernels = {way: session.kernel(row.build(config).key, way) for way in WAYS}
+            launches = {way: session.launches(k, config, [work])[0] for way, k in kernels.items()}
+            work.reset()
+            launches["llvm"]()
+            torch.cuda.synchronize()
+            driver.cuProfilerStart()
+            for _ in range(job["rounds"]):
+                for way in WAYS:
+                    launches[way]()
+                    order.append((job["row"], number, way))
+            torch.cuda.synchronize()
+            driver.cuProfilerStop()
+            for k in kernels.values():
+                k.unload()
+        del work
+        torch.cuda.empty_cache()
+    file.write_text(json.dumps(order))
+
+
+def compare_cycles(a, results, work, dry_run):
+    """Puts the ratio of cycles in the place of the ratio of times, for short kernels."""
+    short = {r["row"]: {n: c for n, c in r["configs"].items() if "ratio" in c and min(c[w]["us"] for w in WAYS) < a.cycles}
+             for r in results["rows"] if "configs" in r}
+    jobs = [{"row": row, "configs": [int(n) for n in configs], "work": str(work), "rounds": a.rounds} for row, configs in short.items() if configs]
+    if not jobs:
+        return
+    began = time.monotonic()
+    file = work / "cycles.json"
+    file.write_text(json.dumps(jobs))
+    values = cycles.count(a.ncu, [sys.executable, str(HERE / "direct_times.py"), "launch", str(file), *dry_run], a.budget)
+    order = json.loads(file.read_text())
+    if len(values) != len(order):
+        raise RuntimeError(f"{a.ncu} counted {len(values)} launches of {len(order)}")
+    counted = {}
+    for (row, number, way), value in zip(order, values):
+        counted.setdefault((row, number), {w: [] for w in WAYS})[way].append(value)
+    for (row, number), by in counted.items():
+        c = next(c for n, c in short[row].items() if int(n) == number)
+        c["time_ratio"], c["ratio"] = c["ratio"], measure.median_ratio(by["llvm"], by["direct"])
+        for way in WAYS:
+            c[way]["cycles"] = statistics.median(by[way])
+    say(f"cycles of {len(counted)} kernels below {a.cycles:g} us, {time.monotonic() - began:.0f} s")
 
 
 def unpack(a, work):
@@ -240,6 +301,9 @@ def run(a):
         import standin
         standin.install()
     import torch
+    if a.cycles and not (a.ncu and shutil.which(a.ncu)):
+        sys.exit(f"kernels below {a.cycles:g} us are compared by their cycles, which ncu of Nsight Compute counts, and there is "
+                 "none: say --ncu PATH, or --cycles 0 to compare their times")
     began = time.monotonic()
     work = a.dir / "run"
     shutil.rmtree(work, ignore_errors=True)
@@ -269,6 +333,12 @@ def run(a):
     p = pool.Pool([sys.executable, str(HERE / "direct_times.py"), "worker", str(a.dir), *dry_run], 1, None, a.row_timeout, note)
     for job, reply in zip(jobs, p.map(jobs, began + a.budget)):
         results["rows"].append({"row": job["row"], **reply})
+    (a.dir / "times.json").write_text(json.dumps(results, indent=1))
+    if a.cycles:
+        try:
+            compare_cycles(a, results, work, dry_run)
+        except (RuntimeError, OSError, subprocess.TimeoutExpired) as e:
+            results["cycles_error"] = str(e)
     (a.dir / "times.json").write_text(json.dumps(results, indent=1))
     text, bad = table(results)
     (a.dir / "table.txt").write_text(text)
@@ -306,10 +376,14 @@ def table(results):
             bad += miss
             l, d = c["llvm"], c["direct"]
             spill = f", {l['local']} and {d['local']} bytes of local memory" if l["local"] or d["local"] else ""
-            out.append(f"| {row['row']} | {c['config']} | {l['us']:.2f} | {d['us']:.2f} | {c['ratio']:.3f}{' *' if miss else ''} | "
+            ratio = f"{c['ratio']:.3f}{' in cycles' if 'cycles' in l else ''}{' *' if miss else ''}"
+            out.append(f"| {row['row']} | {c['config']} | {l['us']:.2f} | {d['us']:.2f} | {ratio} | "
                        f"{l['registers']}, {d['registers']}{spill} |")
     for key, why in results["errors"].items():
         out.append(f"| {key} | {why.splitlines()[0]} | | | | |")
+        bad += 1
+    if "cycles_error" in results:
+        out.append(f"\nNo cycles were counted: {results['cycles_error']}")
         bad += 1
     mean = math.exp(statistics.mean(map(math.log, ratios))) if ratios else 1.0
     timed = len(ratios) - len(results["equal"])
@@ -323,7 +397,7 @@ def table(results):
 
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("verb", choices=["prepare", "run", "table", "worker"])
+    p.add_argument("verb", choices=["prepare", "run", "table", "worker", "launch"])
     p.add_argument("dir", type=pathlib.Path, metavar="DIR", help="the folder of pairs.zip, or for table a times.json")
     p.add_argument("--rows", default="", help="only rows whose name has one of these words: softmax,matmul f16")
     p.add_argument("--tritonc", default=os.environ.get("TRITONC", str(HERE.parent / "bin/tritonc")))
@@ -336,6 +410,8 @@ def main():
     p.add_argument("--budget", type=float, default=420, help="run: seconds after which no row is begun (420)")
     p.add_argument("--row-timeout", type=float, default=60, help="run: seconds a row may take (60)")
     p.add_argument("--limit", type=float, default=0.98, help="the least ratio of llc's time and direct code's (0.98)")
+    p.add_argument("--cycles", type=float, default=10, help="run: microseconds below which cycles are compared, not times; 0 for none (10)")
+    p.add_argument("--ncu", default=shutil.which("ncu"), help="run: Nsight Compute's ncu")
     p.add_argument("--mean", type=float, default=1.0, help="the least geometric mean of those (1.0)")
     p.add_argument("--dry-run", action="store_true", help="run: walk through all of it with stand-ins for torch and the "
                    "driver; every number is made up")
@@ -343,6 +419,9 @@ def main():
     a.dir = a.dir.resolve()
     if a.verb == "worker":
         pool.serve(worker(a.dry_run))
+        return
+    if a.verb == "launch":
+        launch(a.dir, a.dry_run)
         return
     if a.verb == "prepare":
         sys.exit(prepare(a))

@@ -42,6 +42,8 @@ PROTOTYPES = {
     "cuLinkAddData_v2": [_handle, _int, ctypes.c_char_p, ctypes.c_size_t, ctypes.c_char_p, _uint, _ints, _pointers],
     "cuLinkComplete": [_handle, _pointers, ctypes.POINTER(ctypes.c_size_t)],
     "cuLinkDestroy": [_handle],
+    "cuProfilerStart": [],
+    "cuProfilerStop": [],
 }
 # A call that drivers before CUDA 12 lack.
 ENCODE = [_handle, _int, _uint, _handle] + [_handle] * 4 + [_int] * 4

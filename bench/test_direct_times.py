@@ -12,6 +12,7 @@ import zipfile
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 import cases
+import cycles
 import direct_times
 import vs_triton
 
@@ -26,6 +27,20 @@ def image(code, registers, debug=b""):
     struct.pack_into("<Q", head, 40, 64 + len(body))
     struct.pack_into("<HHH", head, 58, 64, len(heads), 3)
     return bytes(head) + body + table
+
+
+# What ncu does, with numbers made up: those of direct code are the greater ones.
+NCU = f"""#!{sys.executable}
+import json, pathlib, subprocess, sys
+at = sys.argv.index("--log-file")
+log, argv = pathlib.Path(sys.argv[at + 1]), sys.argv[at + 2:]
+subprocess.run(argv, check=True)
+order = json.loads(pathlib.Path(argv[argv.index("launch") + 1]).read_text())
+lines = ['"ID","Kernel Name","Metric Name","Metric Unit","Metric Value"']
+for i, (_, _, way) in enumerate(order):
+    lines.append(f'"{{i}}","k","{cycles.METRIC}","cycle","{{"2,000" if way == "direct" else "1,800"}}"')
+log.write_text("\\n".join(lines))
+"""
 
 
 class DirectTimesTest(unittest.TestCase):
@@ -71,10 +86,42 @@ class DirectTimesTest(unittest.TestCase):
                 z.writestr("manifest.json", json.dumps(manifest))
                 for name, text in files.items():
                     z.writestr(name, text)
-            r = subprocess.run([sys.executable, HERE / "direct_times.py", "run", folder, "--dry-run"], capture_output=True, text=True)
+            run = [sys.executable, HERE / "direct_times.py", "run", folder, "--dry-run"]
+            r = subprocess.run([*run, "--cycles", "0"], capture_output=True, text=True)
             self.assertEqual(r.returncode, 0, r.stdout + r.stderr)
             timed = json.loads(pathlib.Path(folder, "times.json").read_text())["rows"][0]["configs"]
             self.assertEqual(len(timed), len(row.configs) - 1)
+
+            # By cycles direct code takes 10/9 of llc's.
+            ncu = pathlib.Path(folder, "ncu")
+            ncu.write_text(NCU)
+            ncu.chmod(0o755)
+            r = subprocess.run([*run, "--cycles", "1e9", "--ncu", ncu], capture_output=True, text=True)
+            self.assertEqual(r.returncode, 1, r.stdout + r.stderr)
+            timed = json.loads(pathlib.Path(folder, "times.json").read_text())["rows"][0]["configs"]
+            for c in timed.values():
+                self.assertAlmostEqual(c["ratio"], 0.9)
+                self.assertEqual((c["llvm"]["cycles"], c["direct"]["cycles"]), (1800, 2000))
+            self.assertIn("| 0.900 in cycles * |", r.stdout)
+            self.assertIn(f"cycles of {len(timed)} kernels", r.stdout)
+
+            ncu.write_text("#!/bin/sh\nexit 3\n")
+            r = subprocess.run([*run, "--cycles", "1e9", "--ncu", ncu], capture_output=True, text=True)
+            self.assertEqual(r.returncode, 1)
+            self.assertIn("No cycles were counted", r.stdout)  # and the times are there
+            self.assertIn("3 timed", r.stdout)
+
+            r = subprocess.run([*run, "--ncu", "/none"], capture_output=True, text=True)
+            self.assertEqual(r.returncode, 1)
+            self.assertIn("say --ncu PATH", r.stderr)
+
+    def test_cycles(self):
+        text = '==PROF== Connected\n"ID","Kernel Name","Metric Name","Metric Unit","Metric Value"\n' + \
+            f'"0","k","{cycles.METRIC}","cycle","1,234"\n"1","k","other","","5"\n"1","k","{cycles.METRIC}","cycle","77"\n'
+        self.assertEqual(cycles.parse(text), [1234, 77])
+        self.assertEqual(cycles.parse("==ERROR== nothing was profiled"), [])
+        with self.assertRaisesRegex(RuntimeError, "status 1"):
+            cycles.count("false", [], 10)
 
 
 if __name__ == "__main__":
