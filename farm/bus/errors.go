@@ -60,8 +60,8 @@ func (e *Error) Unwrap() []error {
 // Diagnostic is what the user is told.
 func (e *Error) Diagnostic() *diag.Diagnostic { return e.shown }
 
-func (e *Error) withHelp(format string, args ...any) *Error {
-	e.shown.WithHelp(format, args...)
+func (e *Error) withHelp(help string) *Error {
+	e.shown.WithHelp("%s", help)
 	return e
 }
 

@@ -10,7 +10,6 @@ import (
 
 	"github.com/tritonc/tritonc/core/cache"
 	"github.com/tritonc/tritonc/farm/bus"
-	"github.com/tritonc/tritonc/farm/sign"
 )
 
 // Usage is what the buckets hold.
@@ -162,4 +161,4 @@ func (o Options) with(ctx context.Context, f func(c *connection) error) error {
 }
 
 // Trusts reports whether entries are taken that somebody with an ID has signed.
-func (o *Options) Trusts(id string) bool { return sign.Trusted(o.Trusted).Knows(id) }
+func (o *Options) Trusts(id string) bool { return o.Trusted.Knows(id) }

@@ -131,8 +131,8 @@ func isConflict(err error) bool {
 
 // awaitIndex waits until the server that answers has a revision of a key's index.
 func (s *Store) awaitIndex(ctx context.Context, c *connection, key cache.Key, revision string) error {
-	want, err := strconv.ParseUint(revision, 10, 64)
-	if err != nil {
+	want, ok := parseRevision(revision)
+	if !ok {
 		return nil // nobody wrote it who is to be waited for
 	}
 	for {
@@ -149,6 +149,11 @@ func (s *Store) awaitIndex(ctx context.Context, c *connection, key cache.Key, re
 		case <-time.After(2 * time.Millisecond):
 		}
 	}
+}
+
+func parseRevision(text string) (n uint64, ok bool) {
+	n, err := strconv.ParseUint(text, 10, 64)
+	return n, err == nil
 }
 
 // await waits until nobody holds a claim on a key; false after Patience.

@@ -60,7 +60,7 @@ func (o *Options) complete() {
 		{&o.Off, ptr(DefaultOff)},
 		{&o.Lease, ptr(DefaultLease)},
 		{&o.Patience, ptr(DefaultPatience)},
-		{&o.MaxAge, ptr(time.Duration(DefaultAge))},
+		{&o.MaxAge, ptr(DefaultAge)},
 	} {
 		if *d.at == 0 {
 			*d.at = *d.to
