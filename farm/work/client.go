@@ -400,8 +400,8 @@ const requestWait = 5 * time.Second
 
 // one gets the result of a task, under its key or that of its second result.
 func (c *Client) one(ctx context.Context, t *Task, key, not string, w *waiting) (_ *Result, err error) {
-	begin := time.Now()
 	queued := false
+	clean := false // whether there was no result since this call began
 	defer func() {
 		if queued && (errors.Is(err, context.Canceled) || errors.As(err, new(*NoWorkerError))) {
 			c.giveBack(t.Class, key)
@@ -421,12 +421,13 @@ func (c *Client) one(ctx context.Context, t *Task, key, not string, w *waiting) 
 			return nil, context.Canceled
 		}
 		bounded, cancel := context.WithTimeout(ctx, min(requestWait, c.cfg.Patience))
-		r, err := c.look(bounded, t.Class, key, begin)
+		r, err := c.look(bounded, t.Class, key, clean)
 		for wait := catchUp; arrived && errors.Is(err, errNoResult) && wait < time.Second; wait *= 2 {
 			pause(bounded, wait) // another server than the one that told was asked
-			r, err = c.look(bounded, t.Class, key, begin)
+			r, err = c.look(bounded, t.Class, key, clean)
 		}
 		if errors.Is(err, errNoResult) {
+			clean = true
 			queued = true // even if that is not known: the answer may be lost
 			err = c.q.publish(bounded, t, key, not)
 		}
@@ -502,9 +503,10 @@ func (c *Client) giveBack(class, key string) {
 	}
 }
 
-// look looks for a result. The error is errNoResult where there is none, and where there
-// is one that was given up before this call began, which is tried anew.
-func (c *Client) look(ctx context.Context, class, key string, begin time.Time) (*Result, error) {
+// look looks for a result. The error is errNoResult where there is none, and where the task
+// was given up, unless clean: before this call began, which is tried anew. (Times would
+// tell, too, if all clocks were right.)
+func (c *Client) look(ctx context.Context, class, key string, clean bool) (*Result, error) {
 	r, signature, err := c.q.find(ctx, class, key)
 	if err != nil {
 		return nil, err
@@ -516,7 +518,7 @@ func (c *Client) look(ctx context.Context, class, key string, begin time.Time) (
 	case Done, Failed, Measured:
 		return r, nil
 	case GivenUp:
-		if r.at.After(begin) {
+		if clean {
 			return r, nil
 		}
 		c.cfg.Log("a task that was given up before is tried anew")

@@ -191,7 +191,7 @@ func (q *Queue) find(ctx context.Context, class, key string) (*Result, string, e
 		return nil, "", err
 	}
 	r := resultOf(msg.Header)
-	r.Body, r.seq, r.at = msg.Data, msg.Sequence, msg.Time
+	r.Body, r.seq = msg.Data, msg.Sequence
 	if msg.Header.Get(headerObject) != "" {
 		r.Body, err = q.objects.GetBytes(ctx, r.digest)
 		if errors.Is(err, jetstream.ErrObjectNotFound) { // it is older, and gone

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/nats-io/nats.go"
 )
@@ -96,7 +95,6 @@ type Result struct {
 
 	digest string
 	seq    uint64 // in the stream
-	at     time.Time
 }
 
 // differs reports whether workers that made these results disagree.
