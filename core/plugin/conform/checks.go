@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/hashicorp/go-hclog"
-	goplugin "github.com/hashicorp/go-plugin"
+	"google.golang.org/grpc"
 
 	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/dialect"
@@ -88,12 +88,12 @@ func versions(ctx context.Context, s *suite) (string, error) {
 		return "", err
 	}
 	start := func(versions ...int) (*process.Process, error) {
-		spoken := map[int]goplugin.Plugin{}
+		spoken := map[int]func(*grpc.ClientConn) any{}
 		for _, v := range versions {
-			spoken[v] = &host.BackendPlugin{}
+			spoken[v] = host.Backend
 		}
 		return process.Start(ctx, process.Found{Name: s.name, Path: s.opts.Program}, process.Config{
-			Kind: "backend", Handshake: host.Handshake, PluginName: host.PluginName, Versions: spoken,
+			Kind: "backend", Handshake: host.Handshake, Versions: spoken,
 			Logger: hclog.NewNullLogger(), StartTimeout: 5 * time.Second, TempDir: s.opts.TempDir,
 		})
 	}
