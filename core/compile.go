@@ -101,10 +101,9 @@ func (t *trip) meetBackend(ctx context.Context, target Target) (err error) {
 	}
 	t.loadDialects = func() ([]sdk.Dialect, error) { return t.backend.LoadDialects(ctx) }
 	if ahead, ok := t.backend.(wire.Ahead); ok {
-		t.facts, t.await, err = ahead.FactsAhead(ctx)
-		return err
+		t.await = ahead.StartAhead(ctx)
 	}
-	t.facts, err = t.backend.Facts(ctx)
+	t.facts, err = wire.KnownFacts(ctx, t.backend)
 	return err
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/tritonc/tritonc/core/frontend"
+	"github.com/tritonc/tritonc/core/plugin/wire"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
 
@@ -102,7 +103,7 @@ func (q *question) facts(ctx context.Context) (*frontend.Facts, error) {
 	if err != nil {
 		return nil, err
 	}
-	facts, err := backend.Facts(ctx)
+	facts, err := wire.KnownFacts(ctx, backend)
 	if err != nil {
 		return nil, err
 	}

@@ -29,24 +29,30 @@ func aheadHosts(t *testing.T, mode string) (next func() (*Host, *Backend), progr
 		return h, b
 	}
 	h, b := next()
-	if facts, await, err := b.FactsAhead(t.Context()); err != nil || await != nil || facts.Name != mode {
-		t.Fatalf("of a program that nobody knows: %+v, await %t, %v", facts, await != nil, err)
+	if facts, err := b.KnownFacts(t.Context()); err != nil || facts.Name != mode {
+		t.Fatalf("of a program that nobody knows: %+v, %v", facts, err)
 	}
-	if facts, await, err := b.FactsAhead(t.Context()); err != nil || await != nil || facts.Name != mode {
-		t.Errorf("of one that runs: %+v, await %t, %v", facts, await != nil, err)
+	if b.StartAhead(t.Context()) != nil {
+		t.Error("a program that runs is waited for")
 	}
 	h.Close()
 	return next, b.Path()
 }
 
-// TestFactsAhead: the facts of a program that is known come before its process, which
-// starts meanwhile, and is the one that calls go to.
-func TestFactsAhead(t *testing.T) {
+// TestStartAhead: the facts of a program that is known come without a process, which
+// starts meanwhile where it is told to, and is the one that calls go to.
+func TestStartAhead(t *testing.T) {
 	next, _ := aheadHosts(t, "works")
 	h, b := next()
-	facts, await, err := b.FactsAhead(t.Context())
-	if err != nil || await == nil || facts.Name != "works" {
-		t.Fatalf("got %+v, await %t, %v", facts, await != nil, err)
+	if facts, err := b.KnownFacts(t.Context()); err != nil || facts.Name != "works" {
+		t.Fatalf("got %+v, %v", facts, err)
+	}
+	if list := h.Running(); len(list) > 0 {
+		t.Errorf("for what is known %v runs", list)
+	}
+	await := b.StartAhead(t.Context())
+	if await == nil {
+		t.Fatal("nobody is waited for")
 	}
 	if err := await(t.Context()); err != nil {
 		t.Fatal(err)
@@ -57,8 +63,8 @@ func TestFactsAhead(t *testing.T) {
 	}
 }
 
-// TestHangsAhead: a start under way holds up neither a caller who gives up nor the end of
-// the session, and leaves no process.
+// TestHangsAhead: a start under way holds up neither who asks for what is known, nor the
+// end of the session, and leaves no process.
 func TestHangsAhead(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the mode is for Unix")
@@ -68,9 +74,12 @@ func TestHangsAhead(t *testing.T) {
 		t.Fatal(err)
 	}
 	h, b := next()
-	_, await, err := b.FactsAhead(t.Context())
-	if err != nil || await == nil {
-		t.Fatalf("await %t, %v", await != nil, err)
+	await := b.StartAhead(t.Context())
+	if await == nil {
+		t.Fatal("nobody is waited for")
+	}
+	if facts, err := b.KnownFacts(t.Context()); err != nil || facts.Name != "hangs-later" {
+		t.Errorf("while it starts: %+v, %v", facts, err)
 	}
 	h.Close()
 	if err := await(t.Context()); err == nil || !strings.Contains(err.Error(), "cancel") && !strings.Contains(err.Error(), "closed") {

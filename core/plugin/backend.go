@@ -60,17 +60,22 @@ func (b *Backend) Facts(ctx context.Context) (*sdk.Facts, error) {
 	return facts, err
 }
 
-// FactsAhead is Facts without waiting for a process: where the facts are remembered, one is
-// started meanwhile, and await returns once there is one, or its start has failed. A nil
-// await: there is nothing to wait for.
-func (b *Backend) FactsAhead(ctx context.Context) (facts *sdk.Facts, await func(context.Context) error, err error) {
+// KnownFacts is Facts without a process where they are remembered.
+func (b *Backend) KnownFacts(ctx context.Context) (*sdk.Facts, error) {
 	if c, facts := b.current(); c != nil {
-		return facts, nil, nil
+		return facts, nil
 	}
-	r, ok := b.remembered()
-	if !ok || r.Description == nil || !isBinary(b.found.Path) {
-		facts, err = b.Facts(ctx)
-		return facts, nil, err
+	if r, ok := b.remembered(); ok && r.Description != nil && isBinary(b.found.Path) {
+		return &r.Facts, nil
+	}
+	return b.Facts(ctx)
+}
+
+// StartAhead begins to start a process, if there is none, and returns what waits until
+// there is one or its start has failed; nil where one runs.
+func (b *Backend) StartAhead(ctx context.Context) (await func(context.Context) error) {
+	if c, _ := b.current(); c != nil {
+		return nil
 	}
 	// What fails before it needs the process does not end the start: the next compile
 	// of the session will need it.
@@ -88,14 +93,14 @@ func (b *Backend) FactsAhead(ctx context.Context) (facts *sdk.Facts, await func(
 		case <-apart.Done():
 		}
 	}()
-	return &r.Facts, func(ctx context.Context) error {
+	return func(ctx context.Context) error {
 		select {
 		case err := <-over:
 			return err
 		case <-ctx.Done():
 			return ctx.Err()
 		}
-	}, nil
+	}
 }
 
 // FactsAgain is Facts as the program tells them now.

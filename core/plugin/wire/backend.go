@@ -18,12 +18,21 @@ type Backend interface {
 	RunStages(ctx context.Context, req sdk.RunStagesRequest) (sdk.RunStagesResponse, error)
 }
 
-// Ahead is a Backend that knows its facts before its process has started.
+// Ahead is a Backend that may know its facts before its process has started.
 type Ahead interface {
 	Backend
-	// FactsAhead is Facts without waiting for the process, for which await waits. A nil
-	// await: it runs.
-	FactsAhead(ctx context.Context) (facts *sdk.Facts, await func(context.Context) error, err error)
+	// KnownFacts is Facts without a process where they are known.
+	KnownFacts(ctx context.Context) (*sdk.Facts, error)
+	// StartAhead begins to start the process, for which await waits. A nil await: it runs.
+	StartAhead(ctx context.Context) (await func(context.Context) error)
+}
+
+// KnownFacts are the facts of b, without its process if that can be.
+func KnownFacts(ctx context.Context, b Backend) (*sdk.Facts, error) {
+	if ahead, ok := b.(Ahead); ok {
+		return ahead.KnownFacts(ctx)
+	}
+	return b.Facts(ctx)
 }
 
 // AddStagesResponse lists the stages of a compile, first to last.
