@@ -30,14 +30,19 @@ func smallDisk(t *testing.T, size int) (url string) {
 	if err := os.Chmod(string(dir), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command("unshare", "-rm", "sh", "-c", fmt.Sprintf(`mount -t tmpfs -o size=%dm none "$1" && exec "$2" --dir "$3"`, size),
+	cmd := exec.Command("unshare", "-rm", "sh", "-c", fmt.Sprintf(`mount -t tmpfs -o size=%dm none "$1" && exec "$2" --dir "$3" --until-eof`, size),
 		"sh", dir.Store(), program, string(dir))
 	var said bytes.Buffer
 	cmd.Stderr = &said
+	lifeline, err := cmd.StdinPipe() // the server ends also when this test is killed
+	if err != nil {
+		t.Fatal(err)
+	}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
+		_ = lifeline.Close()
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 	})
