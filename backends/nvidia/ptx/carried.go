@@ -14,18 +14,22 @@ func copyCarried(f *fn) {
 			}
 		}
 	}
+	by := make(map[*value]*value)
 	for _, b := range f.blocks {
 		if l := b.loop; l != nil && l.head == b && len(b.preds) == 2 {
 			if back, ok := l.back(); ok && b.preds[back] == b {
-				f.copyCarriedOf(b, back, takers)
+				f.copyCarriedOf(b, back, takers, by)
 			}
 		}
 	}
+	f.replaceAll(by)
+	for p, c := range by {
+		c.args = []*value{p}
+	}
 }
 
-func (f *fn) copyCarriedOf(h *block, back int, takers map[*value]int) {
+func (f *fn) copyCarriedOf(h *block, back int, takers map[*value]int, by map[*value]*value) {
 	var copies []*value
-	by := make(map[*value]*value)
 	for _, p := range h.phis {
 		n := p.args[back]
 		if takers[n] < 2 {
@@ -39,10 +43,6 @@ func (f *fn) copyCarriedOf(h *block, back int, takers map[*value]int) {
 		c.loc = n.loc
 		copies = append(copies, c)
 		by[p] = c
-	}
-	f.replaceAll(by)
-	for p, c := range by {
-		c.args = []*value{p}
 	}
 	h.insertBefore(0, copies...)
 }

@@ -12,8 +12,8 @@ func countMultiples(f *fn) {
 	f.countUses()
 	by := make(map[*value]*value)
 	for _, l := range f.loopsInnerFirst() {
-		if len(l.head.preds) == 2 && !l.fixed() && l.preheader() != nil {
-			f.countMultiplesOf(l, by)
+		if len(l.head.preds) == 2 && !l.fixed() && l.preheader() != nil && f.countMultiplesOf(l, by) {
+			f.countUses()
 		}
 	}
 	if len(by) > 0 {
@@ -32,10 +32,11 @@ type multiple struct {
 	cost   int  // how many instructions it alone needs
 }
 
-func (f *fn) countMultiplesOf(l *loop, by map[*value]*value) {
+// countMultiplesOf reports whether it made a counter.
+func (f *fn) countMultiplesOf(l *loop, by map[*value]*value) bool {
 	back, ok := l.back()
 	if !ok {
-		return
+		return false
 	}
 	known := make(map[*value]multiple)
 	for _, p := range l.head.phis {
@@ -45,35 +46,18 @@ func (f *fn) countMultiplesOf(l *loop, by map[*value]*value) {
 		}
 	}
 	if len(known) == 0 {
-		return
+		return false
 	}
 	var found []*value
-	needed := make(map[*value]bool) // by others than multiples
-	need := func(a **value) { needed[*a] = true }
-	for _, b := range f.blocks {
-		for _, p := range b.phis {
-			for i := range p.args {
-				need(&p.args[i])
-			}
-		}
-		if !l.in(b) {
-			for _, v := range b.insts {
-				for i := range v.args {
-					need(&v.args[i])
-				}
-			}
-		}
-		b.term.each(need)
-	}
+	within := make(map[*value]int32) // uses by multiples
 	for _, b := range f.inOrder(l) {
 		for _, v := range b.insts {
 			if m, ok := f.multipleOf(l, v, known); ok {
 				known[v] = m
 				found = append(found, v)
-				continue
-			}
-			for i := range v.args {
-				need(&v.args[i])
+				for _, a := range v.args {
+					within[a]++
+				}
 			}
 		}
 	}
@@ -81,12 +65,13 @@ func (f *fn) countMultiplesOf(l *loop, by map[*value]*value) {
 	for _, v := range found {
 		m := known[v]
 		k := multiple{of: m.of, factor: m.factor, minus: m.minus}
-		if !needed[v] || m.plain || m.cost < fewestSaved || made[k] {
+		if v.uses == within[v] || m.plain || m.cost < fewestSaved || made[k] {
 			continue
 		}
 		made[k] = true
 		by[v] = f.countOne(l, back, v, m)
 	}
+	return len(made) > 0
 }
 
 // multipleOf says what multiple v is of what is known.
