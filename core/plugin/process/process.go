@@ -402,7 +402,7 @@ func (c *child) watch() {
 // drainTime is how long a dead process's outputs are still read.
 const drainTime = 200 * time.Millisecond
 
-// Kill ends the program at once. That it has ended already is no trouble.
+// Kill ends the program at once, unless it has ended already.
 func (c *child) Kill() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
