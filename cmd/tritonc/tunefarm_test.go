@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"runtime"
 	"strings"
 	"syscall"
@@ -182,6 +183,44 @@ func TestTuneFarm(t *testing.T) {
 		if _, said := f.run(1, command...); !strings.Contains(said, tt.want) || !strings.Contains(said, "help: ") {
 			t.Errorf("%s: want %q, got\n%s", tt.file, tt.want, said)
 		}
+	}
+}
+
+// TestTuneFarmSigned: times are taken of those alone whom the project lists.
+func TestTuneFarmSigned(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("Windows has no such signals")
+	}
+	f := newFarmTest(t)
+	if err := os.WriteFile(filepath.Join(f.dir, "t.py"), []byte(tunedKernels), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	url := natstest.Run(t).URL()
+	project := func(sign, trusted string) {
+		text := "[farm]\nnats = \"" + url + "\"\n"
+		if sign != "" {
+			text += "sign = \"" + sign + "\"\n"
+		}
+		text += "[farm.trusted]\nlab = \"" + trusted + "\"\n"
+		if err := os.WriteFile(filepath.Join(f.dir, "tritonc.toml"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	public := regexp.MustCompile(`[A-Za-z0-9+/]{43}=`)
+	one, _ := f.run(0, "cache", "key", "one.key")
+	two, _ := f.run(0, "cache", "key", "two.key")
+	project("one.key", public.FindString(one))
+	f.worker("--device", "sim", "--target", "cuda:80")
+	tune := append(append([]string{"tune", "--farm"}, launchK...), "t.py")
+	if text, _ := f.run(0, tune...); !strings.Contains(text, "all 7 configurations") {
+		t.Errorf("who is listed measures\n%s", text)
+	}
+	project("", public.FindString(two))
+	if _, said := f.run(1, tune...); !strings.Contains(said, "is refused: ") || !strings.Contains(said, "[farm.trusted]") {
+		t.Errorf("of who is not listed it says\n%s", said)
+	}
+	if _, said := f.run(1, "worker", "--device", "sim", "--target", "cuda:80"); !strings.Contains(said, "this worker has no key") {
+		t.Errorf("without a key the worker says\n%s", said)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -45,6 +46,9 @@ type farm struct {
 
 func newFarm(t *testing.T) *farm {
 	t.Helper()
+	if runtime.GOOS == "windows" {
+		t.Skip("certificates.sh is for sh")
+	}
 	if _, err := exec.LookPath("openssl"); err != nil {
 		t.Skip("certificates are made by openssl, which is not here")
 	}
