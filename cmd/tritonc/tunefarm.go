@@ -36,6 +36,9 @@ func (f *tuneFlags) addDevices(flags *pflag.FlagSet) {
 const (
 	// deviceGrace is how long it waits for a device when all are gone.
 	deviceGrace = time.Minute
+	// chooseGrace is how long it waits for a first one, at which it looks every chooseEvery.
+	chooseGrace = time.Second
+	chooseEvery = 50 * time.Millisecond
 	// compileGrace is how long it waits for a worker that compiles, before it does that itself.
 	compileGrace = 2 * time.Second
 	// farmCompiles is how many compiles are asked of the farm at a time.
@@ -89,23 +92,36 @@ func (f *tuneFlags) joinDevices(ctx context.Context, env *environment, file stri
 	return t, nil
 }
 
-// choose decides for a type of device, by --device and --target.
+// choose decides for a type of device, by --device and --target. It waits a little for
+// a worker that has just begun.
 func (t *tuneFarm) choose(ctx context.Context) error {
-	types, _, err := measure.Types(ctx, t.queue)
-	if err != nil {
-		return t.bus.Explain(err, "asking for the farm's devices")
-	}
 	var of core.Target
 	if t.flags.target != "" {
+		var err error
 		if of, err = core.ParseTarget(t.flags.target); err != nil {
 			return usagef("--target: %v", err)
 		}
 	}
-	if t.kind, err = measure.Choose(types, of, t.flags.device); err != nil {
-		return err
+	tick := time.NewTicker(chooseEvery)
+	defer tick.Stop()
+	for began := time.Now(); ; {
+		types, _, err := measure.Types(ctx, t.queue)
+		if err != nil {
+			return t.bus.Explain(err, "asking for the farm's devices")
+		}
+		if t.kind, err = measure.Choose(types, of, t.flags.device); err == nil {
+			t.flags.target = t.kind.Properties.Target.String()
+			return nil
+		}
+		if !errors.Is(err, measure.ErrNone) || time.Since(began) > chooseGrace {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+		}
 	}
-	t.flags.target = t.kind.Properties.Target.String()
-	return nil
 }
 
 // client makes a client of the farm's workers.

@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -63,7 +64,11 @@ func (f *farmTest) worker(args ...string) {
 			f.Errorf("the worker: %v\n%s", err, text())
 		}
 	})
-	for end := time.Now().Add(time.Minute); !strings.Contains(text(), "tritonc: worker "); time.Sleep(20 * time.Millisecond) {
+	begun := "tritonc: worker "
+	if slices.Contains(args, "--device") {
+		begun = ": tasks are taken"
+	}
+	for end := time.Now().Add(time.Minute); !strings.Contains(text(), begun); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
 			f.Fatalf("the worker %v does not begin:\n%s", args, text())
 		}

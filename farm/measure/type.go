@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -76,6 +77,15 @@ func Types(ctx context.Context, q *work.Queue) (types []*Type, count []int, err 
 	return types, count, nil
 }
 
+// ErrNone is that of Choose where no type fits.
+var ErrNone = errors.New("no device of the farm fits")
+
+// noneError says what there is instead.
+type noneError struct{ shown *diag.Diagnostic }
+
+func (e *noneError) Error() string   { return e.shown.Error() }
+func (e *noneError) Unwrap() []error { return []error{ErrNone, e.shown} }
+
 // Choose finds the type that name names, or the only one of a target: the name of the
 // device, or where several types share it the name and the driver, as String has it. A
 // target without a backend is any.
@@ -109,7 +119,7 @@ func Choose(types []*Type, of target.Target, name string) (*Type, error) {
 	}
 	switch {
 	case len(named) == 0:
-		return nil, diag.Errorf(diag.Pos{}, "the farm does not have %s", what).WithHelp("%s", have)
+		return nil, &noneError{diag.Errorf(diag.Pos{}, "the farm does not have %s", what).WithHelp("%s", have)}
 	case len(named) > 1:
 		var names []string
 		for _, t := range named {
