@@ -146,6 +146,28 @@ func (e *editor) quotient(t typ, x, y *value) *value {
 	return e.shift(t, e.emit(opAdd, signedOf(x.class), x.class, half, hi), s-1)
 }
 
+// signBit is one for a negative number, else zero. Of a number that was shifted to the left
+// it is a bit of what was shifted: ptxas need not have the shift before a division's loads.
+func (e *editor) signBit(x *value) *value {
+	w := x.class.bits()
+	u, y := unsignedOf(x.class), x
+	for y.op == opOr {
+		switch top := w - 1; {
+		case zeroAbove(y.args[1], top, 4):
+			y = y.args[0]
+		case zeroAbove(y.args[0], top, 4):
+			y = y.args[1]
+		default:
+			return e.shift(u, x, w-1)
+		}
+	}
+	if y.op != opShl || !y.args[1].isConst() || y.args[1].imm <= 0 || y.args[1].imm >= int64(w) {
+		return e.shift(u, x, w-1)
+	}
+	bit := e.shift(u, y.args[0], w-1-int(y.args[1].imm))
+	return e.emit(opAnd, bitsOf(x.class), x.class, bit, e.constant(x.class, 1))
+}
+
 func (e *editor) signedQuotient(x *value, d int64) *value {
 	w := x.class.bits()
 	s, u := signedOf(x.class), unsignedOf(x.class)
@@ -166,11 +188,13 @@ func (e *editor) signedQuotient(x *value, d int64) *value {
 			x = e.shift(s, x, k)
 		case k > 0:
 			// Round towards zero: add what the shift would lose of a negative number.
-			lost := x
-			if k > 1 {
-				lost = e.shift(s, x, w-1)
+			var lost *value
+			if k == 1 {
+				lost = e.signBit(x)
+			} else {
+				lost = e.shift(u, e.shift(s, x, w-1), w-k)
 			}
-			x = e.shift(s, e.emit(opAdd, s, x.class, x, e.shift(u, lost, w-k)), k)
+			x = e.shift(s, e.emit(opAdd, s, x.class, x, lost), k)
 		}
 		if q = x; neg {
 			q = e.emit(opNeg, s, x.class, x)

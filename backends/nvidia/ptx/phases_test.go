@@ -34,6 +34,7 @@ var phaseCases = map[string]func(b *llir.Builder, x, p llir.Value){
 		q := b.Binary(llir.SDiv, y, b.M.I32(16), 0)
 		square := b.Mul(y, y) // the quotient comes with its remainder
 		storeAt(b, p, q, square, b.Binary(llir.SRem, y, b.M.I32(16), 0))
+		b.Store(b.Binary(llir.SDiv, b.Or(b.Shl(y, 5), b.And(x, b.M.I32(31))), b.M.I32(2), 0), p, 4, false)
 		storeAll(b, p, b.Binary(llir.SDiv, x, b.M.I32(7), 0), b.Binary(llir.SDiv, x, b.M.I32(8), 0), b.Binary(llir.SRem, x, b.M.I32(8), 0),
 			b.Binary(llir.SDiv, b.Shl(x, 7), b.M.I32(128), 0), b.Binary(llir.SDiv, b.Shl(x, 6), b.M.I32(-64), 0),
 			b.Binary(llir.UDiv, x, b.M.I32(10), 0), b.Binary(llir.UDiv, x, y, 0), b.Binary(llir.URem, x, y, 0))
