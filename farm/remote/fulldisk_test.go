@@ -61,7 +61,7 @@ func smallDisk(t *testing.T, size int) (url string) {
 func TestFullDisk(t *testing.T) {
 	url := smallDisk(t, 8)
 	k, trusted := newKey(t)
-	m := newMachine(t, []string{url}, k, trusted, func(o *Options) { o.MaxBytes, o.Wait, o.Off = 256<<20, time.Second, time.Hour })
+	m := newMachine(t, []string{url}, k, trusted, func(o *Options) { o.MaxBytes, o.Wait, o.Off = 256<<20, 3*time.Second, time.Hour })
 	want := map[string][]byte{}
 	for i := range 40 {
 		key := fmt.Sprint("k", i)

@@ -328,7 +328,7 @@ func TestOff(t *testing.T) {
 func TestOnce(t *testing.T) {
 	urls := []string{natstest.Run(t).URL()}
 	k, trusted := newKey(t)
-	lease := func(o *Options) { o.Lease = time.Second }
+	lease := func(o *Options) { o.Lease = 2 * time.Second }
 	t.Run("many", func(t *testing.T) {
 		var compiles atomic.Int32
 		var wg sync.WaitGroup
@@ -380,7 +380,7 @@ func TestOnce(t *testing.T) {
 		}
 	})
 	t.Run("a slow one is not robbed", func(t *testing.T) {
-		a, b := newMachine(t, urls, k, trusted, lease), newMachine(t, urls, k, trusted, lease, func(o *Options) { o.Patience = 2500 * time.Millisecond })
+		a, b := newMachine(t, urls, k, trusted, lease), newMachine(t, urls, k, trusted, lease, func(o *Options) { o.Patience = 3 * time.Second })
 		claim, _ := a.Claim(t.Context(), keyOf("slow"))
 		got, waited := b.Claim(t.Context(), keyOf("slow")) // longer than a lease
 		if got != nil || waited {
