@@ -101,7 +101,13 @@ func (f *farmFlags) share(env *environment, c *core.Cache, log hclog.Logger, fil
 type sharedPool struct {
 	mu       sync.Mutex
 	stores   []*pooledStore
-	commands []*environment
+	commands []command
+}
+
+// command is one that is under way, with its log.
+type command struct {
+	env *environment
+	log hclog.Logger
 }
 
 type pooledStore struct {
@@ -114,15 +120,19 @@ func (p *sharedPool) store(env *environment, opts *remote.Options, log hclog.Log
 	id := storeID(opts)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !slices.Contains(p.commands, env) {
-		p.commands = append(p.commands, env)
+	if !slices.ContainsFunc(p.commands, func(c command) bool { return c.env == env }) {
+		p.commands = append(p.commands, command{env, log})
 	}
 	if i := slices.IndexFunc(p.stores, func(s *pooledStore) bool { return s.id == id }); i >= 0 {
 		return p.stores[i].Store
 	}
 	own := *opts
-	own.Warn = p.warn
-	own.Log = func(message string) { log.Debug(message) }
+	own.Warn = func(d *diag.Diagnostic) {
+		p.each(func(c command) { c.env.report.located(categoryEnvironment, d) })
+	}
+	own.Log = func(message string) {
+		p.each(func(c command) { c.log.Debug(message) })
+	}
 	s := &pooledStore{remote.New(own), id}
 	p.stores = append(p.stores, s)
 	return s.Store
@@ -143,13 +153,13 @@ func storeID(o *remote.Options) string {
 	return strings.Join(parts, "\x00")
 }
 
-// warn tells the commands that are under way.
-func (p *sharedPool) warn(d *diag.Diagnostic) {
+// each does f for the commands that are under way. None ends meanwhile: nothing is
+// written to a client that has its answer.
+func (p *sharedPool) each(f func(c command)) {
 	p.mu.Lock()
-	list := slices.Clone(p.commands)
-	p.mu.Unlock()
-	for _, env := range list {
-		env.report.located(categoryEnvironment, d)
+	defer p.mu.Unlock()
+	for _, c := range p.commands {
+		f(c)
 	}
 }
 
@@ -157,7 +167,7 @@ func (p *sharedPool) warn(d *diag.Diagnostic) {
 func (p *sharedPool) leave(env *environment) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.commands = slices.DeleteFunc(p.commands, func(other *environment) bool { return other == env })
+	p.commands = slices.DeleteFunc(p.commands, func(c command) bool { return c.env == env })
 }
 
 // close waits, for a moment, for what is being kept.

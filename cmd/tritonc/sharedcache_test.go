@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -258,5 +259,49 @@ func TestSharedCacheBad(t *testing.T) {
 		if _, said := f.run(tt.code, strings.Fields(tt.args)...); !strings.Contains(said, tt.message) || !strings.Contains(said, "help:") && tt.args != "cache key k.py" {
 			t.Errorf("%s with %q: want %q, got\n%s", tt.args, tt.table, tt.message, said)
 		}
+	}
+}
+
+// TestSharedCacheServed: a server takes and gives kernels for its clients, each with what
+// their project and their environment say, and tells them what is wrong.
+func TestSharedCacheServed(t *testing.T) {
+	url := natstest.Run(t).URL()
+	key, trusted := cacheKey(t)
+	socket := filepath.Join(t.TempDir(), "s.sock")
+	if err := os.Chmod(filepath.Dir(socket), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	a, b := newSharer(t, url, key, trusted), newSharer(t, url, "", trusted)
+	away := newSharer(t, "nats://127.0.0.1:1", "", trusted)
+	for _, f := range []*farmTest{a, b, away} {
+		f.env = append(f.env, socketVar+"="+socket)
+	}
+	server := a.command("serve", "--socket", socket)
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		a.run(0, "serve", "--stop", "--socket", socket)
+		if err := server.Wait(); err != nil {
+			t.Error(err)
+		}
+	}()
+	for end := time.Now().Add(30 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		if _, err := os.Lstat(socket); err == nil {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatal("no server listens")
+		}
+	}
+	a.wantFrom("here", "a")
+	b.wantFrom("shared", "b")
+	said := away.wantFrom("here", "c")
+	if strings.Count(said, "there is no NATS server at nats://127.0.0.1:1") != 1 {
+		t.Errorf("said\n%s", said)
+	}
+	text, _ := a.run(0, "serve", "--status", "--socket", socket)
+	if !strings.Contains(text, "kernels              6, of which the cache had 2") {
+		t.Errorf("the server says\n%s", text)
 	}
 }
