@@ -1,6 +1,7 @@
 package ptx
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/tritonc/tritonc/core/llir"
@@ -59,6 +60,16 @@ func placeConstants(f *fn) {
 	need := func(a **value) {
 		for _, c := range made[*a] {
 			if dominates(c.block, at) {
+				*a = c
+				return
+			}
+		}
+		if l := made[*a]; len(l) > 0 { // one for both, where the ways to them part
+			c := l[0]
+			if m := beforeLoops(meet(c.block, at)); m != at && m != c.block {
+				i := slices.Index(c.block.insts, c)
+				c.block.insts = slices.Delete(c.block.insts, i, i+1)
+				m.append(c)
 				*a = c
 				return
 			}

@@ -158,6 +158,14 @@ var phaseCases = map[string]func(b *llir.Builder, x, p llir.Value){
 		})
 		b.Asm("st.global.b32 [ $0 + 0 ], $1;", "l,r", true, llir.Void, p, b.M.I32(9))
 		b.Asm("st.global.b32 [ $0 + 0 ], $1;", "l,r", true, llir.Void, p, b.M.I32(5))
+		yes, no, join := b.F.NewBlock(b.Block()), b.F.NewBlock(b.Block()), b.F.NewBlock(b.Block())
+		b.CondBr(b.ICmp(enum.IPredSLT, x, b.M.I32(3)), yes, no)
+		for _, way := range []*llir.Block{yes, no} {
+			b.SetBlock(way)
+			b.Asm("st.global.b32 [ $0 + 0 ], $1;", "l,r", true, llir.Void, p, b.M.I32(6))
+			b.Br(join)
+		}
+		b.SetBlock(join)
 		b.Ret(nil)
 	},
 	"chain products": func(b *llir.Builder, x, p llir.Value) {
