@@ -141,7 +141,7 @@ func TestVersions(t *testing.T) {
 // archives pass on.
 func TestLicences(t *testing.T) {
 	list := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f", "{{with .Module}}{{.Path}} {{.Version}}{{end}}",
-		"./cmd/tritonc", "./backends/...")
+		"./cmd/...", "./backends/...")
 	list.Dir = filepath.Join("..", "..")
 	out, err := list.Output()
 	if err != nil {
@@ -165,7 +165,7 @@ func TestLicences(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"\nGo's standard library go", "\ngithub.com/llir/llvm v0.3.6: internal/natsort/LICENSE\n", ": licenses/ftl.txt\n", ": NOTICE.txt\n", "Mozilla Public License",
+		"\nGo's standard library go", "\ngithub.com/llir/llvm v0.3.6: internal/natsort/LICENSE\n", ": licenses/ftl.txt\n", ": NOTICE.txt\n", "\ngithub.com/nats-io/nats-server/v2 v2.15.3: LICENSE\n", "Apache License",
 	} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("the licences lack %q", want)
