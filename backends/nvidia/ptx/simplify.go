@@ -343,15 +343,15 @@ func (f *fn) simplifySetp(v *value) *value {
 // makeStrict makes x >= c the comparison x > c-1, and x <= c that x < c+1, so that equal
 // comparisons are shared. Of the least and the greatest number there is none.
 func (f *fn) makeStrict(v *value) {
-	y, by, k := v.args[1], int64(0), v.cmp
+	k, by := cmpGT, int64(-1)
 	switch v.cmp {
 	case cmpGE:
-		by, k = -1, cmpGT
 	case cmpLE:
-		by, k = 1, cmpLT
+		k, by = cmpLT, 1
 	default:
 		return
 	}
+	y := v.args[1]
 	if strict := f.constant(y.class, y.imm+by); compare(k, v.typ, y, strict) {
 		v.args, v.cmp = []*value{v.args[0], strict}, k
 	}
