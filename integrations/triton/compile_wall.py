@@ -3,7 +3,9 @@
 
     integrations/triton/compile_wall.py [block] [autotune] [--rounds 1] [--mlp 4] [--json FILE]
 
-It needs a GPU, torch and Triton. Each program runs in a process with empty caches, and in
+It needs a GPU, torch and Triton, and takes the tritonc of the checkout; --program names another, such as
+that of a wheel. TRITON_PTXAS_PATH counts for both sides: without it Triton compiles the choices of
+block twice, by torch's ptxas and by its own. Each program runs in a process with empty caches, and in
 a second one that finds them filled: the difference of both is what compiling, and
 what goes with it, takes.
 
