@@ -27,7 +27,11 @@ const startVar = "TEST_LOCAL_DIR"
 func TestMain(m *testing.M) {
 	dir := os.Getenv(startVar)
 	if dir == "" {
-		os.Exit(m.Run())
+		code := m.Run()
+		if built.path != "" {
+			_ = os.RemoveAll(filepath.Dir(built.path))
+		}
+		os.Exit(code)
 	}
 	n, err := local.Folder(dir).Start(context.Background(), os.Getenv(startVar+"_PROGRAM"))
 	if err != nil {
@@ -69,7 +73,25 @@ func program(t *testing.T) string {
 type starter struct {
 	*exec.Cmd
 	lifeline io.Closer
-	said     *bytes.Buffer
+	said     *syncBuffer
+}
+
+// syncBuffer is a buffer that is read while a process writes to it.
+type syncBuffer struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (b *syncBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+func (b *syncBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
 }
 
 func start(t *testing.T, dir, program string) *starter {
@@ -78,7 +100,7 @@ func start(t *testing.T, dir, program string) *starter {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &starter{Cmd: exec.Command(exe), said: &bytes.Buffer{}}
+	s := &starter{Cmd: exec.Command(exe), said: &syncBuffer{}}
 	s.Env = append(os.Environ(), startVar+"="+dir, startVar+"_PROGRAM="+program)
 	s.Stderr = s.said
 	if s.lifeline, err = s.StdinPipe(); err != nil {
