@@ -2,11 +2,15 @@ package sdk
 
 import (
 	"context"
+	"crypto/ecdsa"
 	"crypto/elliptic"
+	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
+	"crypto/x509/pkix"
 	"encoding/base64"
 	"fmt"
+	"math/big"
 	"net"
 	"os"
 	"os/signal"
@@ -14,6 +18,7 @@ import (
 	"runtime"
 	"strconv"
 	"sync"
+	"time"
 
 	"github.com/hashicorp/go-hclog"
 	"google.golang.org/grpc"
@@ -26,8 +31,7 @@ import (
 
 // The plugin's end of go-plugin's handshake, as docs/plugin-protocol.md has it. go-plugin
 // itself would link net/rpc, gob and gRPC's reflection into every backend: their
-// initialization is a third of what a backend allocates before main. The host's end is
-// that of core/plugin/process.
+// initialization is a third of what a backend allocates before main.
 
 // serveHost serves p on a socket until the host has it end.
 func (p Plugin) serveHost(version int, log hclog.Logger) error {
@@ -112,15 +116,29 @@ func hostTLS(hostCert string) (opts []grpc.ServerOption, certificate string, err
 	if !hosts.AppendCertsFromPEM([]byte(hostCert)) {
 		return nil, "", fmt.Errorf("%s has no certificate", wire.EnvClientCert)
 	}
-	own, err := wire.SelfSigned(elliptic.P256())
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, "", err
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(time.Now().UnixNano()),
+		Subject:      pkix.Name{CommonName: "localhost", Organization: []string{"tritonc"}},
+		DNSNames:     []string{"localhost"},
+		NotBefore:    time.Now().Add(-time.Minute),
+		NotAfter:     time.Now().AddDate(10, 0, 0), // a process may live for long
+		KeyUsage:     x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
+		ExtKeyUsage:  []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+		IsCA:         true, BasicConstraintsValid: true, // the host takes it for its only root
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
 	if err != nil {
 		return nil, "", err
 	}
 	config := &tls.Config{
-		Certificates: []tls.Certificate{own},
+		Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}},
 		ClientAuth:   tls.RequireAndVerifyClientCert,
 		ClientCAs:    hosts,
 		MinVersion:   tls.VersionTLS12,
 	}
-	return []grpc.ServerOption{grpc.Creds(credentials.NewTLS(config))}, base64.RawStdEncoding.EncodeToString(own.Certificate[0]), nil
+	return []grpc.ServerOption{grpc.Creds(credentials.NewTLS(config))}, base64.RawStdEncoding.EncodeToString(der), nil
 }

@@ -8,7 +8,7 @@ import (
 	"os"
 	"sync"
 
-	"google.golang.org/grpc"
+	goplugin "github.com/hashicorp/go-plugin"
 
 	"github.com/tritonc/tritonc/core/plugin/process"
 	"github.com/tritonc/tritonc/core/plugin/wire"
@@ -232,8 +232,8 @@ func (b *Backend) start(ctx context.Context, confine process.Confine) (*process.
 		return nil, err
 	}
 	p, err := process.Start(ctx, found, process.Config{
-		Kind: "backend", Handshake: host.Handshake,
-		Versions: map[int]func(*grpc.ClientConn) any{host.ProtocolVersion: host.Backend},
+		Kind: "backend", Handshake: host.Handshake, PluginName: host.PluginName,
+		Versions: map[int]goplugin.Plugin{host.ProtocolVersion: &host.BackendPlugin{}},
 		Env:      b.env(confine), Logger: opts.Logger.Named(b.found.Name), StartTimeout: opts.StartTimeout,
 		AutoMTLS: opts.AutoMTLS, Dir: opts.Dir, TempDir: opts.TempDir,
 		Confine: confine, HangTime: b.host.hangTime,

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	goplugin "github.com/hashicorp/go-plugin"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
@@ -208,8 +209,8 @@ func TestShutdown(t *testing.T) {
 	}
 	cmd := exec.Command(filepath.Join(testBackend(t, "works"), Prefix+"works"))
 	cmd.Env = append(os.Environ(),
-		host.Handshake.Key+"="+host.Handshake.Value,
-		fmt.Sprintf("PLUGIN_PROTOCOL_VERSIONS=%d", host.ProtocolVersion), host.EnvSocketDir+"="+dir)
+		host.Handshake.MagicCookieKey+"="+host.Handshake.MagicCookieValue,
+		fmt.Sprintf("PLUGIN_PROTOCOL_VERSIONS=%d", host.ProtocolVersion), goplugin.EnvUnixSocketDir+"="+dir)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -23,19 +22,12 @@ import (
 	"github.com/tritonc/tritonc/plugin-sdk/host"
 )
 
-// this is the plugin of the protocol as it is, as go-plugin serves it.
-type this struct {
-	goplugin.NetRPCUnsupportedPlugin
-}
+// this is the plugin of the protocol as it is.
+type this struct{ host.BackendPlugin }
 
 func (*this) GRPCServer(_ *goplugin.GRPCBroker, s *grpc.Server) error {
 	sdk.Plugin{Backend: spoken{}}.Register(s, hclog.NewNullLogger())
 	return nil
-}
-
-// GRPCClient implements goplugin.GRPCPlugin, for a host that go-plugin is.
-func (*this) GRPCClient(_ context.Context, _ *goplugin.GRPCBroker, conn *grpc.ClientConn) (any, error) {
-	return host.NewClient(conn), nil
 }
 
 // next is the plugin of a protocol after this one: another service, of one call.
@@ -79,18 +71,7 @@ func (spoken) Describe(context.Context) (sdk.Facts, error) {
 	return sdk.Facts{Name: "spoken"}, nil
 }
 
-func (spoken) AddStages(context.Context, sdk.AddStagesRequest) ([]sdk.Stage, error) {
-	fmt.Fprintln(os.Stdout, "said to the output")
-	fmt.Fprintln(os.Stderr, "said to the error")
-	return nil, nil
-}
-
-// pluginName and goHandshake are what go-plugin has of the protocol.
-const pluginName = "backend"
-
-var goHandshake = goplugin.HandshakeConfig{
-	ProtocolVersion: host.ProtocolVersion, MagicCookieKey: host.Handshake.Key, MagicCookieValue: host.Handshake.Value,
-}
+func (spoken) AddStages(context.Context, sdk.AddStagesRequest) ([]sdk.Stage, error) { return nil, nil }
 
 // speak has this program serve versions of the protocol, "1-2", as a vendor may whose
 // plugin is for old hosts and new ones.
@@ -99,23 +80,23 @@ func speak(versions string) {
 	for v := range strings.SplitSeq(versions, "-") {
 		switch v {
 		case "1":
-			sets[1] = goplugin.PluginSet{pluginName: &this{}}
+			sets[1] = goplugin.PluginSet{host.PluginName: &this{}}
 		case "2":
-			sets[2] = goplugin.PluginSet{pluginName: next{}}
+			sets[2] = goplugin.PluginSet{host.PluginName: next{}}
 		}
 	}
-	goplugin.Serve(&goplugin.ServeConfig{HandshakeConfig: goHandshake, VersionedPlugins: sets, GRPCServer: goplugin.DefaultGRPCServer})
+	goplugin.Serve(&goplugin.ServeConfig{HandshakeConfig: host.Handshake, VersionedPlugins: sets, GRPCServer: goplugin.DefaultGRPCServer})
 }
 
 // TestVersions: host and plugin agree on the highest version that both speak, and say
 // clearly that there is none.
 func TestVersions(t *testing.T) {
-	all := map[int]func(*grpc.ClientConn) any{1: host.Backend, 2: func(conn *grpc.ClientConn) any { return nextClient{conn} }}
+	all := map[int]goplugin.Plugin{1: &host.BackendPlugin{}, 2: next{}}
 	sets := [][]int{{1}, {2}, {1, 2}}
 	for _, theirs := range sets {
 		program := speaker(t, theirs)
 		for _, ours := range sets {
-			versions, common := map[int]func(*grpc.ClientConn) any{}, 0
+			versions, common := map[int]goplugin.Plugin{}, 0
 			for _, v := range ours {
 				versions[v] = all[v]
 				if slices.Contains(theirs, v) {
@@ -124,7 +105,7 @@ func TestVersions(t *testing.T) {
 			}
 			t.Run(fmt.Sprintf("host %v plugin %v", ours, theirs), func(t *testing.T) {
 				p, err := process.Start(t.Context(), program, process.Config{
-					Kind: "backend", Handshake: host.Handshake, Versions: versions,
+					Kind: "backend", Handshake: host.Handshake, PluginName: host.PluginName, Versions: versions,
 					Logger: hclog.NewNullLogger(), StartTimeout: 10 * time.Second,
 				})
 				if common == 0 {
@@ -189,60 +170,4 @@ func thisProgram(t *testing.T, name string) process.Found {
 		}
 	}
 	return process.Found{Name: name, Path: path}
-}
-
-// TestGoPluginPrints: what a program that go-plugin serves prints reaches the log.
-func TestGoPluginPrints(t *testing.T) {
-	var out lockedBuffer
-	p, err := process.Start(t.Context(), speaker(t, []int{1}), process.Config{
-		Kind: "backend", Handshake: host.Handshake, Versions: map[int]func(*grpc.ClientConn) any{1: host.Backend},
-		Logger: hclog.New(&hclog.LoggerOptions{Output: &out, Level: hclog.Warn}), StartTimeout: 10 * time.Second,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer p.Stop()
-	if _, _, err := p.Client().(*host.Client).AddStages(t.Context(), sdk.AddStagesRequest{}); err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{
-		`printed to its standard output: text="said to the output"`, `printed to its standard error: text="said to the error"`,
-	} {
-		await(t, 10*time.Second, func() bool { return strings.Contains(out.text(), want) })
-	}
-}
-
-// TestGoPluginHost: a host that go-plugin is starts a program of the SDK's and ends it, with
-// and without TLS.
-func TestGoPluginHost(t *testing.T) {
-	for _, tls := range []bool{false, true} {
-		program := filepath.Join(testBackend(t, "works"), Prefix+"works")
-		if runtime.GOOS == "windows" {
-			program += ".exe"
-		}
-		client := goplugin.NewClient(&goplugin.ClientConfig{
-			HandshakeConfig: goHandshake, VersionedPlugins: map[int]goplugin.PluginSet{1: {pluginName: &this{}}},
-			Cmd: exec.Command(program), AllowedProtocols: []goplugin.Protocol{goplugin.ProtocolGRPC},
-			AutoMTLS: tls, Logger: hclog.NewNullLogger(), GRPCDialOptions: host.DialOptions(),
-		})
-		defer client.Kill()
-		rpc, err := client.Client()
-		if err != nil {
-			t.Fatalf("with TLS %t: %v", tls, err)
-		}
-		if err := rpc.Ping(); err != nil {
-			t.Errorf("with TLS %t: ping: %v", tls, err)
-		}
-		backend, err := rpc.Dispense(pluginName)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if f, err := backend.(*host.Client).Describe(t.Context()); err != nil || f.Name != "works" {
-			t.Errorf("with TLS %t: %+v, %v", tls, f, err)
-		}
-		client.Kill()
-		if !client.Exited() {
-			t.Errorf("with TLS %t: it has not ended", tls)
-		}
-	}
 }

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/hashicorp/go-hclog"
-	"google.golang.org/grpc"
+	goplugin "github.com/hashicorp/go-plugin"
 
 	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/plugin/process"
@@ -189,8 +189,8 @@ func (d *Driver) running(ctx context.Context) (*process.Process, error) {
 		return nil, err
 	}
 	p, err := process.Start(ctx, found, process.Config{
-		Kind: "device driver", Handshake: handshake,
-		Versions: map[int]func(*grpc.ClientConn) any{host.DeviceProtocolVersion: host.Devices},
+		Kind: "device driver", Handshake: handshake, PluginName: host.DevicePluginName,
+		Versions: map[int]goplugin.Plugin{host.DeviceProtocolVersion: &host.DevicePlugin{}},
 		Env:      append(opts.Env[:len(opts.Env):len(opts.Env)], host.EnvLogLevel+"="+opts.Logger.GetLevel().String()),
 		Logger:   opts.Logger.Named(d.found.Name), StartTimeout: opts.StartTimeout, TempDir: opts.TempDir,
 		Confine: opts.Confine,

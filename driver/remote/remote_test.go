@@ -26,7 +26,7 @@ import (
 // TestMain makes this program the driver "test", too, when a host starts it.
 func TestMain(m *testing.M) {
 	process.Trampoline()
-	if os.Getenv(host.DeviceHandshake.Key) != "" {
+	if os.Getenv(host.DeviceHandshake.MagicCookieKey) != "" {
 		if os.Getenv("TEST_DRIVER") == "broken" {
 			fmt.Fprintln(os.Stderr, "libfoo.so: cannot open shared object file")
 			os.Exit(127)

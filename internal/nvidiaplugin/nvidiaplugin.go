@@ -28,7 +28,7 @@ func Dir() string { return dir }
 // Main is the TestMain of such a program. Where LLVM is not installed, which the
 // examples need, they are skipped.
 func Main(m *testing.M) {
-	if os.Getenv(host.Handshake.Key) != "" {
+	if os.Getenv(host.Handshake.MagicCookieKey) != "" {
 		sdk.ServeBackend(nvidia.New())
 		return
 	}

@@ -1,6 +1,10 @@
 package host
 
 import (
+	"context"
+	"errors"
+
+	"github.com/hashicorp/go-plugin"
 	"google.golang.org/grpc"
 
 	"github.com/tritonc/tritonc/plugin-sdk/internal/tempdir"
@@ -14,31 +18,16 @@ const (
 	DeviceProtocolVersion = wire.DeviceProtocolVersion
 )
 
-// HandshakeConfig is the variable by which a program knows that a host has started it.
-type HandshakeConfig = wire.Handshake
-
 // Handshake tells a backend started by tritonc from one started by hand, and
 // DeviceHandshake a driver. They are a courtesy, not a security measure.
 var (
-	Handshake       = wire.BackendHandshake
-	DeviceHandshake = wire.DeviceHandshake
+	Handshake       = handshake(wire.BackendHandshake)
+	DeviceHandshake = handshake(wire.DeviceHandshake)
 )
 
-// What go-plugin's handshake is made of; package process has the host's end of it.
-const (
-	CoreVersion       = wire.CoreVersion
-	EnvVersions       = wire.EnvVersions
-	EnvSocketDir      = wire.EnvSocketDir
-	EnvClientCert     = wire.EnvClientCert
-	HealthService     = wire.HealthService
-	ControllerService = wire.ControllerService
-	ShutdownMethod    = wire.ShutdownMethod
-	StdioService      = wire.StdioService
-	StreamMethod      = wire.StreamMethod
-)
-
-// SelfSigned makes a certificate for mutual TLS.
-var SelfSigned = wire.SelfSigned
+func handshake(h wire.Handshake) plugin.HandshakeConfig {
+	return plugin.HandshakeConfig{ProtocolVersion: uint(h.Version), MagicCookieKey: h.Key, MagicCookieValue: h.Value}
+}
 
 // Environment variables of the plugin process, set by the host. They are part
 // of the protocol: a backend in another language reads them too.
@@ -64,6 +53,13 @@ const (
 // fails with a size error rather than with the machine's memory.
 const MaxMessageBytes = wire.MaxMessageBytes
 
+// PluginName and DevicePluginName are the names under which go-plugin has the two
+// services.
+const (
+	PluginName       = "backend"
+	DevicePluginName = "devices"
+)
+
 // DialOptions are what a host sets a connection to a plugin to.
 func DialOptions() []grpc.DialOption { return wire.DialOptions() }
 
@@ -72,8 +68,30 @@ func TempDirIn(base, pattern string) (dir string, remove func(), err error) {
 	return tempdir.Make(base, pattern)
 }
 
-// Backend makes the client of a backend of a connection, and Devices that of a driver.
-func Backend(conn *grpc.ClientConn) any { return NewClient(conn) }
+var errServes = errors.New("package host serves nothing: package sdk does")
 
-// Devices makes the client of a driver of a connection.
-func Devices(conn *grpc.ClientConn) any { return NewDeviceClient(conn) }
+// BackendPlugin is a backend as go-plugin sees it: Dispense gives a *Client.
+type BackendPlugin struct{ plugin.NetRPCUnsupportedPlugin }
+
+var _ plugin.GRPCPlugin = (*BackendPlugin)(nil)
+
+// GRPCServer implements plugin.GRPCPlugin.
+func (*BackendPlugin) GRPCServer(*plugin.GRPCBroker, *grpc.Server) error { return errServes }
+
+// GRPCClient implements plugin.GRPCPlugin.
+func (*BackendPlugin) GRPCClient(_ context.Context, _ *plugin.GRPCBroker, conn *grpc.ClientConn) (any, error) {
+	return NewClient(conn), nil
+}
+
+// DevicePlugin is a driver as go-plugin sees it: Dispense gives a *DeviceClient.
+type DevicePlugin struct{ plugin.NetRPCUnsupportedPlugin }
+
+var _ plugin.GRPCPlugin = (*DevicePlugin)(nil)
+
+// GRPCServer implements plugin.GRPCPlugin.
+func (*DevicePlugin) GRPCServer(*plugin.GRPCBroker, *grpc.Server) error { return errServes }
+
+// GRPCClient implements plugin.GRPCPlugin.
+func (*DevicePlugin) GRPCClient(_ context.Context, _ *plugin.GRPCBroker, conn *grpc.ClientConn) (any, error) {
+	return NewDeviceClient(conn), nil
+}

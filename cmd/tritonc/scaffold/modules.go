@@ -21,7 +21,8 @@ const goVersion = "1.26.0"
 
 // sdkModules are the modules that plugin-sdk links and its test package compiles.
 var sdkModules = []string{
-	"github.com/fatih/color", "github.com/hashicorp/go-hclog", "github.com/mattn/go-colorable", "github.com/mattn/go-isatty",
+	"github.com/fatih/color", "github.com/golang/protobuf", "github.com/hashicorp/go-hclog", "github.com/hashicorp/go-plugin",
+	"github.com/hashicorp/yamux", "github.com/mattn/go-colorable", "github.com/mattn/go-isatty", "github.com/oklog/run",
 	"golang.org/x/net", "golang.org/x/sys", "golang.org/x/text", "google.golang.org/genproto/googleapis/rpc",
 	"google.golang.org/grpc", "google.golang.org/protobuf",
 }

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/hashicorp/go-hclog"
-	"google.golang.org/grpc"
+	goplugin "github.com/hashicorp/go-plugin"
 
 	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/dialect"
@@ -88,12 +88,12 @@ func versions(ctx context.Context, s *suite) (string, error) {
 		return "", err
 	}
 	start := func(versions ...int) (*process.Process, error) {
-		spoken := map[int]func(*grpc.ClientConn) any{}
+		spoken := map[int]goplugin.Plugin{}
 		for _, v := range versions {
-			spoken[v] = host.Backend
+			spoken[v] = &host.BackendPlugin{}
 		}
 		return process.Start(ctx, process.Found{Name: s.name, Path: s.opts.Program}, process.Config{
-			Kind: "backend", Handshake: host.Handshake, Versions: spoken,
+			Kind: "backend", Handshake: host.Handshake, PluginName: host.PluginName, Versions: spoken,
 			Logger: hclog.NewNullLogger(), StartTimeout: 5 * time.Second, TempDir: s.opts.TempDir,
 		})
 	}

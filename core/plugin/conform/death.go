@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/hashicorp/go-hclog"
-	"google.golang.org/grpc"
+	goplugin "github.com/hashicorp/go-plugin"
 
 	"github.com/tritonc/tritonc/core/plugin"
 	"github.com/tritonc/tritonc/core/plugin/process"
@@ -172,8 +172,8 @@ func (s *suite) startBare(ctx context.Context, tempDir string) (*process.Process
 		}
 	}
 	return process.Start(ctx, process.Found{Name: s.name, Path: s.opts.Program}, process.Config{
-		Kind: "backend", Handshake: host.Handshake,
-		Versions: map[int]func(*grpc.ClientConn) any{host.ProtocolVersion: host.Backend}, Env: env,
+		Kind: "backend", Handshake: host.Handshake, PluginName: host.PluginName,
+		Versions: map[int]goplugin.Plugin{host.ProtocolVersion: &host.BackendPlugin{}}, Env: env,
 		Logger: hclog.NewNullLogger(), StartTimeout: 10 * time.Second, TempDir: tempDir,
 	})
 }

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/hashicorp/go-hclog"
-	"google.golang.org/grpc"
+	goplugin "github.com/hashicorp/go-plugin"
 
 	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/plugin/process"
@@ -23,7 +23,7 @@ import (
 // devices are those of the program that serves tritonc.device.v1.Devices.
 type devices struct {
 	found     process.Found
-	handshake host.HandshakeConfig
+	handshake goplugin.HandshakeConfig
 	proc      *process.Process
 
 	list   []*pb.DeviceInfo
@@ -48,8 +48,8 @@ func (s *suite) needDriver() error {
 func (s *suite) startDriver(ctx context.Context, tempDir string) (*process.Process, error) {
 	log := hclog.New(&hclog.LoggerOptions{Level: hclog.Warn, Output: s.log})
 	return process.Start(ctx, s.dev.found, process.Config{
-		Kind: "device driver", Handshake: s.dev.handshake,
-		Versions: map[int]func(*grpc.ClientConn) any{host.DeviceProtocolVersion: rawDevices},
+		Kind: "device driver", Handshake: s.dev.handshake, PluginName: host.DevicePluginName,
+		Versions: map[int]goplugin.Plugin{host.DeviceProtocolVersion: &devicesPlugin{}},
 		Env:      s.opts.Env, Logger: log, StartTimeout: time.Minute, TempDir: tempDir,
 	})
 }

@@ -9,15 +9,21 @@ import (
 	"io"
 	"strings"
 
+	goplugin "github.com/hashicorp/go-plugin"
 	"google.golang.org/grpc"
 
+	"github.com/tritonc/tritonc/plugin-sdk/host"
 	bpb "github.com/tritonc/tritonc/plugin-sdk/proto/tritonc/backend/v1"
 	pb "github.com/tritonc/tritonc/plugin-sdk/proto/tritonc/device/v1"
 )
 
-// rawDevices gives the service as it is on the wire: the SDK's client knows only numbers
-// that were given out.
-func rawDevices(conn *grpc.ClientConn) any { return pb.NewDevicesClient(conn) }
+// devicesPlugin gives the service as it is on the wire: the SDK's client knows only
+// numbers that were given out.
+type devicesPlugin struct{ host.DevicePlugin }
+
+func (*devicesPlugin) GRPCClient(_ context.Context, _ *goplugin.GRPCBroker, conn *grpc.ClientConn) (any, error) {
+	return pb.NewDevicesClient(conn), nil
+}
 
 // refusal is what a call's diagnostics say.
 type refusal string

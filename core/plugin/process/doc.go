@@ -14,5 +14,5 @@
 // refused; where somebody expects a sum, what was summed up is what is executed. A
 // process that is stopped or hangs while it has a call to answer is killed.
 //
-// The package imports core/trust and the SDK, nothing else of ours.
+// The package imports core/trust, the SDK and go-plugin, nothing else of ours.
 package process

@@ -3,6 +3,8 @@ package process
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -12,13 +14,14 @@ type KilledError struct{ text string }
 
 func (e *KilledError) Error() string { return e.text }
 
-// startError explains why a program did not become a plugin.
+// startError explains why a program did not become a plugin. go-plugin's own
+// texts are for plugin authors; only what they say is used.
 func (p *Process) startError(who string, cfg *Config, err error) error {
 	c := p.child
 	line, printed := c.first.line()
 	parts := strings.Split(line, "|")
 	switch {
-	case errors.Is(err, errNoAnswer):
+	case strings.Contains(err.Error(), "timeout while waiting"):
 		return fmt.Errorf("%s did not answer within %s of its start%s", who, cfg.StartTimeout, c.said.String())
 	case printed && len(parts) >= 4 && parts[0] == "1":
 		if v, verr := strconv.Atoi(parts[1]); verr == nil && cfg.Versions[v] == nil {
@@ -42,7 +45,13 @@ func (p *Process) startError(who string, cfg *Config, err error) error {
 }
 
 // spoken lists the versions that the host speaks.
-func (c *Config) spoken() string { return strings.Join(c.versions(), " or ") }
+func (c *Config) spoken() string {
+	var list []string
+	for _, v := range slices.Sorted(maps.Keys(c.Versions)) {
+		list = append(list, strconv.Itoa(v))
+	}
+	return strings.Join(list, " or ")
+}
 
 func shorten(s string, n int) string {
 	if len(s) <= n {

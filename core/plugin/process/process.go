@@ -15,9 +15,10 @@ import (
 	"time"
 
 	"github.com/hashicorp/go-hclog"
+	goplugin "github.com/hashicorp/go-plugin"
+	"github.com/hashicorp/go-plugin/runner"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/status"
 
 	"github.com/tritonc/tritonc/plugin-sdk/host"
@@ -29,11 +30,13 @@ type Config struct {
 	// Kind is what messages call such programs: "backend".
 	Kind string
 	// Handshake is that of the protocol.
-	Handshake host.HandshakeConfig
-	// Versions are those of the protocol that the host speaks, each with what makes its
-	// client of a connection. The program takes the highest that it speaks, too.
-	Versions map[int]func(*grpc.ClientConn) any
-	// Env is the program's environment besides the variables of the handshake.
+	Handshake goplugin.HandshakeConfig
+	// Versions are those of the protocol that the host speaks, each with the plugin
+	// of it. The program takes the highest that it speaks, too.
+	Versions map[int]goplugin.Plugin
+	// PluginName is the name that the plugins are served under.
+	PluginName string
+	// Env is the program's environment besides go-plugin's own variables.
 	Env []string
 	// Logger shows the program's lines.
 	Logger hclog.Logger
@@ -54,8 +57,8 @@ type Config struct {
 
 // Process is one run of a plugin's program.
 type Process struct {
-	conn     atomic.Pointer[grpc.ClientConn] // nil until it is connected
-	version  int
+	plugin   *goplugin.Client
+	rpc      atomic.Pointer[goplugin.ClientProtocol] // once there is a connection
 	remote   any
 	child    *child
 	hangTime time.Duration
@@ -73,7 +76,7 @@ func Start(ctx context.Context, prog Found, cfg Config) (*Process, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", who, err)
 	}
-	c := &child{path: prog.Path, dir: cfg.Dir, confine: confine, exited: make(chan struct{}), drained: make(chan struct{}), first: handshakeLine{log: cfg.Logger, kind: cfg.Kind}}
+	c := &child{path: prog.Path, dir: cfg.Dir, confine: confine, exited: make(chan struct{}), first: handshakeLine{log: cfg.Logger, kind: cfg.Kind}}
 	p := &Process{child: c, hangTime: cmp.Or(cfg.HangTime, hangTime)}
 	if c.file, err = openChecked(prog.Path, prog.Expected); err != nil {
 		return nil, fmt.Errorf("%s: %w", who, err)
@@ -82,22 +85,35 @@ func Start(ctx context.Context, prog Found, cfg Config) (*Process, error) {
 		c.cleanUp()
 		return nil, fmt.Errorf("%s: a folder for its socket: %w", who, err)
 	}
+	said := func(stream string) io.Writer {
+		return &lineLogger{log: cfg.Logger, what: "the " + cfg.Kind + " printed to its standard " + stream}
+	}
+	// A config is used up by its client: build one for each start.
+	p.plugin = goplugin.NewClient(&goplugin.ClientConfig{
+		HandshakeConfig:  cfg.Handshake,
+		VersionedPlugins: cfg.versions(),
+		RunnerFunc:       c.prepare,
+		SkipHostEnv:      true,
+		AllowedProtocols: []goplugin.Protocol{goplugin.ProtocolGRPC},
+		AutoMTLS:         cfg.AutoMTLS,
+		StartTimeout:     cfg.StartTimeout,
+		Logger:           quietLogger{cfg.Logger},
+		SyncStdout:       said("output"),
+		SyncStderr:       said("error"),
+		GRPCDialOptions:  append(host.DialOptions(), grpc.WithChainUnaryInterceptor(p.killUnasked)),
+		UnixSocketConfig: &goplugin.UnixSocketConfig{TempDir: c.base},
+	})
 	defer p.Begin()()
-	stopWatch := context.AfterFunc(ctx, c.Kill)
+	stopWatch := context.AfterFunc(ctx, func() { c.Kill(context.Background()) })
 	defer stopWatch()
-	at, version, creds, err := p.begin(&cfg)
-	if err != nil {
-		if errors.Is(err, errNoLine) {
-			c.awaitExit(lastWordsTime) // how it ends by itself says more
-		}
-		p.Kill()
+	if _, err := p.plugin.Start(); err != nil {
 		p.Stop()
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
 		return nil, p.startError(who, &cfg, err)
 	}
-	if err := p.connect(&cfg, at, version, creds); err != nil {
+	if err := p.connect(cfg.PluginName); err != nil {
 		p.Kill() // it may not understand that it should end
 		p.Stop()
 		return nil, fmt.Errorf("%s: %w", who, err)
@@ -105,68 +121,60 @@ func Start(ctx context.Context, prog Found, cfg Config) (*Process, error) {
 	return p, nil
 }
 
-// lastWordsTime is how long a program that closes its standard output has to end by itself.
-const lastWordsTime = 500 * time.Millisecond
+// versions are the plugins as go-plugin wants them.
+func (c *Config) versions() map[int]goplugin.PluginSet {
+	sets := map[int]goplugin.PluginSet{}
+	for version, p := range c.Versions {
+		sets[version] = goplugin.PluginSet{c.PluginName: p}
+	}
+	return sets
+}
 
-func (p *Process) connect(cfg *Config, at address, version int, creds credentials.TransportCredentials) error {
+func (p *Process) connect(name string) (err error) {
 	if f := p.child.file; f != nil {
 		if err := f.unchanged(p.child.path); err != nil {
 			return err
 		}
 	}
-	conn, err := dial(at, creds)
+	rpc, err := p.plugin.Client()
 	if err != nil {
 		return err
 	}
-	said := func(stream string) io.Writer {
-		return &lineLogger{log: cfg.Logger, what: "the " + cfg.Kind + " printed to its standard " + stream}
-	}
-	go followPrints(conn, said("output"), said("error"))
-	p.version, p.remote = version, cfg.Versions[version](conn)
-	p.conn.Store(conn)
-	return nil
+	p.remote, err = rpc.Dispense(name)
+	p.rpc.Store(&rpc)
+	return err
 }
 
-// Client is what the version agreed on makes of the connection.
+// Client is what the plugin of the version agreed on makes of the connection.
 func (p *Process) Client() any { return p.remote }
 
 // Version is the one agreed on.
-func (p *Process) Version() int { return p.version }
+func (p *Process) Version() int { return p.plugin.NegotiatedVersion() }
 
 // Stop ends the process and removes its socket. It may be called twice. The
 // process is asked first; one that does not answer is killed.
 func (p *Process) Stop() {
 	impatient := time.AfterFunc(stopTime, p.Kill)
 	defer impatient.Stop()
-	c := p.child
-	if conn := p.conn.Load(); conn == nil {
+	p.plugin.Kill()
+	p.child.cleanUp()
+}
+
+// killUnasked ends a program that cannot be asked to: go-plugin's shutdown service is
+// optional, and go-plugin waits for the end of a program that lacks it, too.
+func (p *Process) killUnasked(ctx context.Context, method string, req, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+	err := invoke(ctx, method, req, reply, conn, opts...)
+	if method == "/plugin.GRPCController/Shutdown" && status.Code(err) == codes.Unimplemented {
 		p.Kill()
-	} else {
-		// The answer may be lost with the process, and who stops does not wait for it.
-		ctx, cancel := context.WithCancel(context.Background())
-		asked := make(chan bool, 1)
-		go func() { asked <- shutdown(ctx, conn) }()
-		select {
-		case can := <-asked:
-			if !can {
-				p.Kill()
-			}
-		case <-c.exited:
-		}
-		cancel()
-		defer conn.Close()
 	}
-	if c.ID() != "" {
-		<-c.drained
-	}
-	c.cleanUp()
+	return err
 }
 
 // stopTime is how long a process may take to end by itself.
 const stopTime = time.Second
 
 // Kill ends the process at once; Stop must still be called.
-func (p *Process) Kill() { p.child.Kill() }
+func (p *Process) Kill() { p.child.Kill(context.Background()) }
 
 // CutLifeline closes the pipe that tells the program that its host is gone, as the
 // system does when a host is killed. A program that heeds it ends; Stop must still be
@@ -275,8 +283,9 @@ func (c *child) makeFolders(cfg *Config) error {
 	return nil
 }
 
-// child runs the program. It gives the program no stdin of ours, holds its lifeline,
-// and remembers its first words, so that a failed start can be explained.
+// child runs the program for go-plugin. Unlike go-plugin's own runner it gives
+// the program no stdin of ours, holds its lifeline, and remembers its first
+// words, so that a failed start can be explained.
 type child struct {
 	path    string
 	dir     string // that it runs in
@@ -284,7 +293,7 @@ type child struct {
 	file    *checkedFile // nil where nobody expects anything of it
 	confine Confine      // what is feasible of it
 
-	// Set before the program is started.
+	// Set by prepare, before go-plugin uses the child.
 	cmd            *exec.Cmd
 	stdout, stderr *outlet
 	socketDir      string
@@ -303,19 +312,21 @@ type child struct {
 	first  handshakeLine // what came on stdout
 	said   tail          // what came on stderr
 	exited chan struct{} // closed when the process has ended
-	// drained is closed when what it has written has been read, too.
-	drained chan struct{}
-	state   *os.ProcessState
-	clean   sync.Once
+	state  *os.ProcessState
+	clean  sync.Once
 }
 
-// prepare makes the command, with the variables of the handshake.
-func (c *child) prepare(env []string) (err error) {
+var _ runner.Runner = (*child)(nil)
+
+// prepare is go-plugin's RunnerFunc: spec carries the variables of its protocol.
+func (c *child) prepare(_ hclog.Logger, spec *exec.Cmd, tmpDir string) (runner.Runner, error) {
+	c.socketDir = tmpDir
+	var err error
 	if c.lifelineRead, c.lifeline, err = os.Pipe(); err != nil {
-		return err
+		return nil, err
 	}
 	keepDescriptors()
-	c.cmd = &exec.Cmd{Path: c.path, Dir: c.dir, Args: []string{c.path}, Env: append(c.env, env...)}
+	c.cmd = &exec.Cmd{Path: c.path, Dir: c.dir, Args: []string{c.path}, Env: append(c.env, spec.Env...)}
 	if runtime.GOOS == "windows" { // inherits no other descriptor than the standard ones
 		c.cmd.Stdin = c.lifelineRead
 		c.cmd.Env = append(c.cmd.Env, host.EnvLifeline+"=0")
@@ -325,18 +336,18 @@ func (c *child) prepare(env []string) (err error) {
 	}
 	if c.confine.Memory > 0 || c.confine.Sandbox != nil {
 		if err := c.confine.trampoline(c.cmd, []string{c.base, c.tempDir}, c.file); err != nil {
-			return err
+			return nil, err
 		}
 	} else if c.file != nil {
 		c.cmd.Path = c.file.execPath(c.path)
 	}
 	if c.stdout, err = newOutlet(&c.cmd.Stdout, c.first.take); err != nil {
-		return err
+		return nil, err
 	}
 	if c.stderr, err = newOutlet(&c.cmd.Stderr, c.said.take); err != nil {
-		return err
+		return nil, err
 	}
-	return nil
+	return c, nil
 }
 
 // cleanUp closes what only the host holds, also after a failed prepare.
@@ -365,7 +376,7 @@ func (c *child) cleanUp() {
 	})
 }
 
-func (c *child) Start() error {
+func (c *child) Start(context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.killed {
@@ -396,20 +407,30 @@ func (c *child) watch() {
 		o.awaitEnd(drainTime)
 		o.read.Close()
 	}
-	close(c.drained)
 }
 
 // drainTime is how long a dead process's outputs are still read.
 const drainTime = 200 * time.Millisecond
 
-// Kill ends the program at once, unless it has ended already.
-func (c *child) Kill() {
+func (c *child) Wait(context.Context) error {
+	<-c.exited
+	if c.state == nil || !c.state.Success() {
+		return errors.New(c.ended())
+	}
+	return nil
+}
+
+func (c *child) Kill(context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.killed = true
-	if c.running != nil {
-		_ = c.running.Kill()
+	if c.running == nil {
+		return nil
 	}
+	if err := c.running.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return err
+	}
+	return nil
 }
 
 // stateNow is that of the program's process.
@@ -431,6 +452,15 @@ func (c *child) ID() string {
 	}
 	return strconv.Itoa(c.running.Pid)
 }
+
+func (c *child) Stdout() io.ReadCloser           { return c.stdout }
+func (c *child) Stderr() io.ReadCloser           { return c.stderr }
+func (c *child) Name() string                    { return c.path }
+func (c *child) Diagnose(context.Context) string { return "" } // startError explains
+
+func (c *child) PluginToHost(network, addr string) (string, string, error) { return network, addr, nil }
+
+func (c *child) HostToPlugin(network, addr string) (string, string, error) { return network, addr, nil }
 
 // awaitExit waits a little for the process to end and reports whether it has.
 func (c *child) awaitExit(d time.Duration) bool {

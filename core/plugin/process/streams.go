@@ -188,6 +188,29 @@ func (t *tail) String() string {
 	return b.String()
 }
 
+// quietLogger shows go-plugin's own lines under debug only: what it has to say
+// of a failing plugin reaches the user as an error already.
+type quietLogger struct{ hclog.Logger }
+
+func (l quietLogger) Error(msg string, args ...any) { l.Logger.Debug(msg, args...) }
+func (l quietLogger) Warn(msg string, args ...any)  { l.Logger.Debug(msg, args...) }
+func (l quietLogger) Info(msg string, args ...any)  { l.Logger.Debug(msg, args...) }
+
+// Named is the logger of the program's own lines.
+func (l quietLogger) Named(name string) hclog.Logger { return panicLogger{l.Logger.Named(name)} }
+
+// panicLogger shows the lines of a panic under debug only: the error of the call that
+// died has them.
+type panicLogger struct{ hclog.Logger }
+
+func (l panicLogger) Error(msg string, args ...any) {
+	if len(args) == 0 && !strings.HasPrefix(msg, "[ERROR]") { // neither a log entry nor marked as one
+		l.Logger.Debug(msg)
+		return
+	}
+	l.Logger.Error(msg, args...)
+}
+
 // lineLogger logs what a plugin printed as warnings.
 type lineLogger struct {
 	log  hclog.Logger

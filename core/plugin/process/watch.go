@@ -99,14 +99,14 @@ func (p *Process) watch(idle <-chan struct{}) {
 		case debugged:
 			continue
 		}
-		conn := p.conn.Load()
-		if conn == nil {
+		rpc := p.rpc.Load()
+		if rpc == nil {
 			continue // what a start may take is bounded elsewhere
 		}
 		if !asked {
 			asked = true
 			go func() {
-				ping(conn)
+				_ = (*rpc).Ping() // that it has no such service is an answer, too
 				answer <- struct{}{}
 			}()
 		} else if unanswered++; unanswered > int(p.hangTime/lookTime) {

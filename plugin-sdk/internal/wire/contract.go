@@ -33,7 +33,6 @@ const CoreVersion = 1
 
 // What go-plugin's handshake is made of: variables that the host sets, and services.
 const (
-	EnvVersions   = "PLUGIN_PROTOCOL_VERSIONS"
 	EnvSocketDir  = "PLUGIN_UNIX_SOCKET_DIR"
 	EnvClientCert = "PLUGIN_CLIENT_CERT" // PEM; where it is set the host wants mutual TLS
 	// HealthService is the name that the health service answers for.
@@ -41,9 +40,6 @@ const (
 	// ControllerService has the method that ends a program.
 	ControllerService = "plugin.GRPCController"
 	ShutdownMethod    = "Shutdown"
-	// StdioService has the method that streams what a program prints.
-	StdioService = "plugin.GRPCStdio"
-	StreamMethod = "StreamStdio"
 )
 
 // Environment variables of the plugin process, set by the host. They are part
