@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/hashicorp/go-hclog"
+	"github.com/hashicorp/go-plugin"
 
 	"github.com/tritonc/tritonc/plugin-sdk/internal/tempdir"
 	"github.com/tritonc/tritonc/plugin-sdk/internal/wire"
@@ -52,7 +53,7 @@ func watchLifeline(value string, log hclog.Logger) error {
 func leaveNothing() {
 	tools.killAll()
 	tempdir.RemoveAll()
-	if dir := os.Getenv(wire.EnvSocketDir); dir != "" {
+	if dir := os.Getenv(plugin.EnvUnixSocketDir); dir != "" {
 		os.RemoveAll(dir)
 	}
 }

@@ -3,6 +3,7 @@ package sdk
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/hashicorp/go-hclog"
+	"github.com/hashicorp/go-plugin"
 	"google.golang.org/grpc"
 
 	"github.com/tritonc/tritonc/plugin-sdk/internal/wire"
@@ -35,17 +37,38 @@ func ServeDriver(d DeviceDriver) { Serve(Plugin{Driver: d}) }
 
 // Serve runs a plugin as ServeBackend runs a backend.
 func Serve(p Plugin) {
-	version, hosts := p.handshake()
+	handshake, version, hosts := p.handshake()
 	if !hosts {
 		os.Exit(p.byHand(os.Args[1:], os.Stdout, os.Stderr))
 	}
 	log := hosted()
-	if err := p.serveHost(version, log); err != nil {
-		log.Error("cannot serve the host", "error", err)
-		leaveNothing()
-		os.Exit(1)
-	}
+	plugin.Serve(&plugin.ServeConfig{
+		HandshakeConfig:  handshake,
+		VersionedPlugins: map[int]plugin.PluginSet{version: {"tritonc": &served{plugin: p, log: log}}},
+		GRPCServer:       wire.NewServer,
+		Logger:           log,
+	})
 	leaveNothing()
+}
+
+// served is a Plugin as go-plugin has it.
+type served struct {
+	plugin.NetRPCUnsupportedPlugin
+	plugin Plugin
+	log    hclog.Logger
+}
+
+var _ plugin.GRPCPlugin = (*served)(nil)
+
+// GRPCServer implements plugin.GRPCPlugin.
+func (s *served) GRPCServer(_ *plugin.GRPCBroker, server *grpc.Server) error {
+	s.plugin.Register(server, s.log)
+	return nil
+}
+
+// GRPCClient implements plugin.GRPCPlugin.
+func (*served) GRPCClient(context.Context, *plugin.GRPCBroker, *grpc.ClientConn) (any, error) {
+	return nil, errors.New("a plugin has no client: package host has")
 }
 
 // Register puts the services of p on a gRPC server that was made otherwise, as package
@@ -61,17 +84,17 @@ func (p Plugin) Register(s grpc.ServiceRegistrar, log hclog.Logger) {
 	}
 }
 
-// handshake is the version of the contract with the host that started the program; hosts is
-// false where a person did.
-func (p Plugin) handshake() (version int, hosts bool) {
-	started := func(h wire.Handshake) bool { return os.Getenv(h.Key) == h.Value }
+// handshake is that of the host that started the program; hosts is false where a
+// person did.
+func (p Plugin) handshake() (h plugin.HandshakeConfig, version int, hosts bool) {
+	started := func(h plugin.HandshakeConfig) bool { return os.Getenv(h.MagicCookieKey) == h.MagicCookieValue }
 	switch {
-	case p.Backend != nil && started(wire.BackendHandshake):
-		return wire.ProtocolVersion, true
+	case p.Backend != nil && started(wire.Handshake):
+		return wire.Handshake, wire.ProtocolVersion, true
 	case p.Driver != nil && started(wire.DeviceHandshake):
-		return wire.DeviceProtocolVersion, true
+		return wire.DeviceHandshake, wire.DeviceProtocolVersion, true
 	}
-	return 0, false
+	return h, 0, false
 }
 
 // complete is p's backend, whose facts tell that there is a driver, too.
@@ -82,6 +105,7 @@ func (p Plugin) complete() *complete {
 // hosted readies a process that a host started: its logger, its standard output
 // and its lifeline.
 func hosted() hclog.Logger {
+	// The logger keeps the real stderr: go-plugin replaces os.Stderr later.
 	log := hclog.New(&hclog.LoggerOptions{
 		Level:      hclog.LevelFromString(os.Getenv(wire.EnvLogLevel)),
 		Output:     os.Stderr,

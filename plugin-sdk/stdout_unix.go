@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// shieldStdout keeps the real standard output for the line of the handshake alone
+// shieldStdout keeps the real standard output for go-plugin's handshake alone
 // and points descriptor 1 at stderr. What C code or a careless child writes to
 // descriptor 1 can then neither break the handshake nor, later, fill a pipe
 // that nobody drains, which would hang the plugin.

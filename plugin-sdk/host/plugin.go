@@ -21,13 +21,9 @@ const (
 // Handshake tells a backend started by tritonc from one started by hand, and
 // DeviceHandshake a driver. They are a courtesy, not a security measure.
 var (
-	Handshake       = handshake(wire.BackendHandshake)
-	DeviceHandshake = handshake(wire.DeviceHandshake)
+	Handshake       = wire.Handshake
+	DeviceHandshake = wire.DeviceHandshake
 )
-
-func handshake(h wire.Handshake) plugin.HandshakeConfig {
-	return plugin.HandshakeConfig{ProtocolVersion: uint(h.Version), MagicCookieKey: h.Key, MagicCookieValue: h.Value}
-}
 
 // Environment variables of the plugin process, set by the host. They are part
 // of the protocol: a backend in another language reads them too.

@@ -3,6 +3,8 @@ package wire
 import (
 	"strings"
 
+	"github.com/hashicorp/go-plugin"
+
 	pb "github.com/tritonc/tritonc/plugin-sdk/proto/tritonc/backend/v1"
 	"github.com/tritonc/tritonc/plugin-sdk/target"
 )
@@ -14,32 +16,19 @@ const (
 	DeviceProtocolVersion = 1
 )
 
-// Handshake is the variable by which a program knows that a host has started it, and the
-// version of the contract.
-type Handshake struct {
-	Version    int
-	Key, Value string
-}
-
-// BackendHandshake tells a backend started by tritonc from one started by hand, and
+// Handshake tells a backend started by tritonc from one started by hand, and
 // DeviceHandshake a driver. They are a courtesy, not a security measure.
 var (
-	BackendHandshake = Handshake{ProtocolVersion, "TRITONC_BACKEND", "b1f0c1d4-tritonc-backend"}
-	DeviceHandshake  = Handshake{DeviceProtocolVersion, "TRITONC_DEVICE", "6e0ad4f2-tritonc-device"}
-)
-
-// CoreVersion is that of go-plugin's handshake itself.
-const CoreVersion = 1
-
-// What go-plugin's handshake is made of: variables that the host sets, and services.
-const (
-	EnvSocketDir  = "PLUGIN_UNIX_SOCKET_DIR"
-	EnvClientCert = "PLUGIN_CLIENT_CERT" // PEM; where it is set the host wants mutual TLS
-	// HealthService is the name that the health service answers for.
-	HealthService = "plugin"
-	// ControllerService has the method that ends a program.
-	ControllerService = "plugin.GRPCController"
-	ShutdownMethod    = "Shutdown"
+	Handshake = plugin.HandshakeConfig{
+		ProtocolVersion:  ProtocolVersion,
+		MagicCookieKey:   "TRITONC_BACKEND",
+		MagicCookieValue: "b1f0c1d4-tritonc-backend",
+	}
+	DeviceHandshake = plugin.HandshakeConfig{
+		ProtocolVersion:  DeviceProtocolVersion,
+		MagicCookieKey:   "TRITONC_DEVICE",
+		MagicCookieValue: "6e0ad4f2-tritonc-device",
+	}
 )
 
 // Environment variables of the plugin process, set by the host. They are part
