@@ -165,7 +165,7 @@ func TestLicences(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"\nGo's standard library go", "\ngithub.com/llir/llvm v0.3.6: internal/natsort/LICENSE\n", ": licenses/ftl.txt\n", ": NOTICE.txt\n", "\ngithub.com/nats-io/nats-server/v2 v2.15.3: LICENSE\n", "Apache License",
+		"\nGo's standard library go", "\ngithub.com/llir/llvm v0.3.6: internal/natsort/LICENSE\n", ": licenses/ftl.txt\n", ": NOTICE.txt\n", "\ngithub.com/nats-io/nats-server/v2 v2.15.3: LICENSE\n", "Apache License", "Mozilla Public License",
 	} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("the licences lack %q", want)
