@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 )
@@ -24,9 +23,7 @@ def fill(out, n, B: tl.constexpr):
 
 // TestBenchStopped: a signal ends a benchmark, and what was measured is shown.
 func TestBenchStopped(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("Windows has no signals to send")
-	}
+	needSignals(t)
 	if !haveToolchain() {
 		t.Skip("no llc or ptxas")
 	}

@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -141,9 +140,7 @@ func (f *farmTest) startWorker(url string) {
 // TestFarm: what workers compile is written as if it were compiled here, and so are
 // messages.
 func TestFarm(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("Windows has no such signals")
-	}
+	needSignals(t)
 	f := newFarmTest(t)
 	url := natstest.Run(t).URL()
 	f.startWorker(url)
@@ -254,9 +251,7 @@ func TestFarmAway(t *testing.T) {
 // TestFarmSigned: where the project lists signers, kernels of others are refused, and a
 // worker whose kernels would be says so.
 func TestFarmSigned(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("Windows has no such signals")
-	}
+	needSignals(t)
 	f := newFarmTest(t)
 	url := natstest.Run(t).URL()
 	key, err := sign.Create(filepath.Join(f.dir, "key"))

@@ -5,7 +5,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -17,9 +16,7 @@ import (
 // TestFarmLocal: where nobody names a server a worker starts one beside itself, other
 // commands of the user find it, and it ends with the worker.
 func TestFarmLocal(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("Windows has no such signals")
-	}
+	needSignals(t)
 	f := newFarmTest(t)
 	programs := t.TempDir()
 	nats := filepath.Join(programs, local.Program)

@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -15,9 +14,7 @@ import (
 
 // TestTuneStopped: a signal ends tuning; what was measured is shown, and written.
 func TestTuneStopped(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("Windows has no signals to send")
-	}
+	needSignals(t)
 	if !haveToolchain() {
 		t.Skip("no llc or ptxas")
 	}

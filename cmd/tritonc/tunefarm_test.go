@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
-	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -78,9 +77,7 @@ func (f *farmTest) worker(args ...string) {
 // TestTuneFarm: what devices of the farm measure is what is measured here, and others use
 // it.
 func TestTuneFarm(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("Windows has no such signals")
-	}
+	needSignals(t)
 	f := newFarmTest(t)
 	if err := os.WriteFile(filepath.Join(f.dir, "t.py"), []byte(tunedKernels), 0o600); err != nil {
 		t.Fatal(err)
@@ -193,9 +190,7 @@ func TestTuneFarm(t *testing.T) {
 
 // TestTuneFarmSigned: times are taken of those alone whom the project lists.
 func TestTuneFarmSigned(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("Windows has no such signals")
-	}
+	needSignals(t)
 	f := newFarmTest(t)
 	if err := os.WriteFile(filepath.Join(f.dir, "t.py"), []byte(tunedKernels), 0o600); err != nil {
 		t.Fatal(err)

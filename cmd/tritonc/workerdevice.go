@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -140,7 +141,8 @@ func (f *workerFlags) measure(cmd *cobra.Command, env *environment) error {
 	if err := f.work(ctx, env, w, q, "measures"); err != nil {
 		return err
 	}
-	if lost, ok := context.Cause(ctx).(*lostError); ok { //nolint:errorlint // it is the cause itself
+	var lost *lostError
+	if errors.As(context.Cause(ctx), &lost) {
 		return place.explain(lost)
 	}
 	return nil

@@ -10,7 +10,7 @@
 // versions; files are merged, and looked up for a launch.
 //
 // A Measurer is a device that stands for many elsewhere: what is built it measures several
-// at a time, and the leaders once more on one of them, in turn.
+// at a time, and the leaders once more, all on one of them.
 //
 // A Tuner does this for the autotuned kernels of a program, at their first launch for each
 // key.

@@ -136,7 +136,7 @@ const (
 	leadMargin  = 1.03
 )
 
-// again has one device measure the leaders once more, in turn. Their times were those of
+// again has one device measure all leaders once more. Their times were those of
 // several devices, of which one may be warmer than another. It goes on until none that
 // was not measured again is as fast as the fastest of those that were.
 func (t *tuner) again(ctx context.Context, m Measurer) error {

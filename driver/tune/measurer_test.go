@@ -15,7 +15,7 @@ import (
 	"github.com/tritonc/tritonc/internal/fakedevice"
 )
 
-// several is a Measurer: devices that take turns, and of which each is slower than the
+// several is a Measurer: several devices, one after the other, each slower than the
 // one before by a fifth.
 type several struct {
 	*fakedevice.Device
