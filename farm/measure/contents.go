@@ -9,7 +9,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -44,6 +43,7 @@ type ContentsConfig struct {
 // Contents is the bucket. Its methods may be called by several goroutines.
 type Contents struct {
 	bus   *bus.Bus
+	spec  bus.Spec
 	store jetstream.ObjectStore
 	most  int64
 
@@ -63,14 +63,15 @@ type remembered struct {
 // OpenContents opens the bucket of a server, and makes it if it is not there. The error
 // is a *bus.Error.
 func OpenContents(ctx context.Context, b *bus.Bus, cfg ContentsConfig) (*Contents, error) {
-	store, err := b.Objects(ctx, bus.Spec{
+	spec := bus.Spec{
 		Name: "contents", Form: "contents 1", MaxBytes: cmp.Or(cfg.MaxBytes, 4<<30), MaxAge: cmp.Or(cfg.MaxAge, 7*24*time.Hour),
-	})
+	}
+	store, err := b.Objects(ctx, spec)
 	if err != nil {
 		return nil, err
 	}
 	return &Contents{
-		bus: b, store: store, most: cmp.Or(cfg.Remembered, 1<<30),
+		bus: b, spec: spec, store: store, most: cmp.Or(cfg.Remembered, 1<<30),
 		sent: map[string]*sync.Once{}, known: map[string]*list.Element{}, recent: list.New(),
 	}, nil
 }
@@ -131,36 +132,14 @@ func (c *Contents) again(ctx context.Context, digest string, data []byte) error 
 	return c.put(ctx, digest, data)
 }
 
-// roomTries is how often room is made for an object: others may take what is made.
-const roomTries = 3
-
 // putWithRoom sends an object, and removes the oldest ones where there is no room for it.
 // A client that still needs one of these sends it again.
 func (c *Contents) putWithRoom(ctx context.Context, digest string, data []byte) error {
-	for try := 0; ; try++ {
+	_, err := c.bus.PutWithRoom(ctx, c.spec, len(data), func() error {
 		_, err := c.store.PutBytes(ctx, digest, data)
-		if err == nil || try == roomTries || bus.KindOf(c.bus.Explain(err, "writing")) != bus.Full {
-			return err
-		}
-		all, err2 := c.store.List(ctx)
-		if err2 != nil {
-			return errors.Join(err, err2)
-		}
-		slices.SortFunc(all, func(a, b *jetstream.ObjectInfo) int { return a.ModTime.Compare(b.ModTime) })
-		freed := 0
-		for _, o := range all {
-			if freed >= len(data)<<try {
-				break
-			}
-			if err2 := c.store.Delete(ctx, o.Name); err2 != nil && !errors.Is(err2, jetstream.ErrObjectNotFound) {
-				return errors.Join(err, err2)
-			}
-			freed += int(o.Size)
-		}
-		if freed == 0 {
-			return err
-		}
-	}
+		return err
+	})
+	return err
 }
 
 // missingError is that of an object that is not there.

@@ -42,7 +42,7 @@ func (o Options) Usage(ctx context.Context) (*Usage, error) {
 		if u.Trip, err = c.bus.Conn().RTT(); err != nil {
 			return err
 		}
-		return oldest(ctx, c, o.kernels(), func(_ jetstream.Stream, _ string, info *jetstream.ObjectInfo) (bool, error) {
+		return c.bus.Oldest(ctx, o.kernels(), func(_ jetstream.Stream, _ string, info *jetstream.ObjectInfo) (bool, error) {
 			if !info.Deleted {
 				if u.Entries++; u.Oldest.IsZero() {
 					u.Oldest = info.ModTime
@@ -89,7 +89,7 @@ func (o Options) Verify(ctx context.Context) (*Verdict, error) {
 		v.Good++
 	}
 	err := o.with(ctx, func(c *connection) error {
-		err := oldest(ctx, c, o.kernels(), func(_ jetstream.Stream, _ string, info *jetstream.ObjectInfo) (bool, error) {
+		err := c.bus.Oldest(ctx, o.kernels(), func(_ jetstream.Stream, _ string, info *jetstream.ObjectInfo) (bool, error) {
 			if info.Deleted {
 				return true, nil
 			}

@@ -112,6 +112,10 @@ func (d *delivery) answer(ctx context.Context, r *Result, err error) {
 	if err == nil {
 		err = d.keepResult(ctx, r)
 	}
+	if unfit := (*unfitError)(nil); errors.As(err, &unfit) { // on every worker
+		d.giveUp(ctx, unfit.Error())
+		return
+	}
 	switch {
 	case err == nil:
 		_ = d.msg.Ack()
@@ -151,7 +155,7 @@ func (d *delivery) keepResult(ctx context.Context, r *Result) error {
 				continue
 			}
 		}
-		if time.Now().After(end) || ctx.Err() != nil {
+		if time.Now().After(end) || ctx.Err() != nil || errors.As(err, new(*unfitError)) {
 			return err
 		}
 		pause(ctx, retryWait)
@@ -169,15 +173,20 @@ func disagreement(a, b *Result) string {
 	return what(a) + " and " + what(b)
 }
 
-// giveUp ends a task that was tried too often.
-func (d *delivery) giveUp(ctx context.Context) {
+// giveUpTried gives up a task that was tried too often.
+func (d *delivery) giveUpTried(ctx context.Context) {
 	var text strings.Builder
 	fmt.Fprintf(&text, "it was tried %d times, and each time the worker failed, or was lost", d.q.cfg.Tries)
 	for _, a := range d.attempts(ctx) {
 		fmt.Fprintf(&text, "\n%s: %s", a.Worker, a.Reason)
 	}
-	d.Log("a task is given up: %s", text.String())
-	r := &Result{Kind: GivenUp, Body: []byte(text.String()), Worker: d.ID, digest: digestOf([]byte(text.String()))}
+	d.giveUp(ctx, text.String())
+}
+
+// giveUp ends a task with a result that says why there is none.
+func (d *delivery) giveUp(ctx context.Context, why string) {
+	d.Log("a task is given up: %s", why)
+	r := &Result{Kind: GivenUp, Body: []byte(why), Worker: d.ID, digest: digestOf([]byte(why))}
 	if err := d.keepResult(ctx, r); err != nil {
 		_ = d.msg.NakWithDelay(retryWait)
 		return

@@ -78,23 +78,25 @@ type Queue struct {
 	objects jetstream.ObjectStore
 }
 
+// spec is that of the streams and the bucket that hold tasks and results.
+func (q *Queue) spec(name string) bus.Spec {
+	return bus.Spec{Name: name, Form: form, MaxBytes: q.cfg.MaxBytes, MaxAge: q.cfg.MaxAge}
+}
+
 // Open opens the queue of a server, and makes what is missing of it. The error is a
 // *bus.Error.
 func Open(ctx context.Context, b *bus.Bus, cfg Config) (*Queue, error) {
 	cfg.setDefaults()
 	q := &Queue{cfg: cfg, bus: b, js: b.JetStream()}
-	spec := func(name string) bus.Spec {
-		return bus.Spec{Name: name, Form: form, MaxBytes: cfg.MaxBytes, MaxAge: cfg.MaxAge}
-	}
 	var err error
-	q.tasks, err = b.Stream(ctx, spec(tasksName), jetstream.StreamConfig{
+	q.tasks, err = b.Stream(ctx, q.spec(tasksName), jetstream.StreamConfig{
 		Subjects: []string{bus.Subject(taskPart, ">")}, Retention: jetstream.WorkQueuePolicy,
 		MaxMsgsPerSubject: 1, Discard: jetstream.DiscardNew, DiscardNewPerSubject: true,
 	})
 	if err != nil {
 		return nil, err
 	}
-	q.results, err = b.Stream(ctx, spec(resultsName), jetstream.StreamConfig{
+	q.results, err = b.Stream(ctx, q.spec(resultsName), jetstream.StreamConfig{
 		Subjects: []string{bus.Subject(resultPart, ">")}, MaxMsgsPerSubject: 1, AllowDirect: true,
 	})
 	if err != nil {
@@ -115,7 +117,7 @@ func Open(ctx context.Context, b *bus.Bus, cfg Config) (*Queue, error) {
 			return nil, err
 		}
 	}
-	q.objects, err = b.Objects(ctx, spec(objectsName))
+	q.objects, err = b.Objects(ctx, q.spec(objectsName))
 	return q, err
 }
 
@@ -212,7 +214,7 @@ func (q *Queue) store(ctx context.Context, class, key string, r *Result, s Signe
 	msg := nats.NewMsg(bus.Subject(resultPart, class, key))
 	msg.Header, msg.Data = r.header(class, key, s), r.Body
 	if len(r.Body) > min(q.cfg.Inline, q.room()) {
-		if _, err := q.objects.PutBytes(ctx, r.digest, r.Body); err != nil {
+		if err := q.storeObject(ctx, r); err != nil {
 			return err
 		}
 		msg.Header.Set(headerObject, "1")
@@ -221,6 +223,35 @@ func (q *Queue) store(ctx context.Context, class, key string, r *Result, s Signe
 	_, err := q.js.PublishMsg(ctx, msg, jetstream.WithExpectLastSequencePerSubject(after))
 	if isWrongSequence(err) {
 		return errStored
+	}
+	return err
+}
+
+// unfitError is that of a result which is larger than the bucket of results.
+type unfitError struct{ size, limit int64 }
+
+func (e *unfitError) Error() string {
+	return fmt.Sprintf("its result has %d bytes, and the farm keeps results of %d bytes at most", e.size, e.limit)
+}
+
+// storeObject keeps the body of a result that is too large for a message. The oldest ones
+// make room for it: a client that still waits for one of these asks for its task again.
+func (q *Queue) storeObject(ctx context.Context, r *Result) error {
+	spec := q.spec(objectsName)
+	_, err := q.bus.PutWithRoom(ctx, spec, len(r.Body), func() error {
+		_, err := q.objects.PutBytes(ctx, r.digest, r.Body)
+		return err
+	})
+	if err == nil || bus.KindOf(q.bus.Explain(err, "storing a result")) != bus.Full {
+		return err
+	}
+	stream, err2 := q.js.Stream(ctx, "OBJ_"+spec.Full())
+	if err2 != nil {
+		return errors.Join(err, err2)
+	}
+	limit := stream.CachedInfo().Config.MaxBytes
+	if size := int64(len(r.Body)); limit > 0 && size > limit-limit/16 { // what goes with the bytes counts
+		return &unfitError{size, limit - limit/16}
 	}
 	return err
 }

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
@@ -79,6 +80,12 @@ func (s *stub) total() (n int) {
 	return n
 }
 
+func (s *stub) times(body string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.done[body]
+}
+
 // answer is what comes of a body.
 func answer(body []byte) []byte {
 	sum := sha256.Sum256(body)
@@ -118,10 +125,15 @@ func client(t testing.TB, q *Queue, cfg ClientConfig) *Client {
 		t.Fatal(err)
 	}
 	t.Cleanup(c.Close)
-	if err := c.Announce(t.Context(), &anyClass); err != nil {
-		t.Fatal(err)
+	for try := 0; ; try++ { // a new cluster under load may not answer at first
+		err := c.Announce(t.Context(), &anyClass)
+		if err == nil {
+			return c
+		}
+		if try == 10 {
+			t.Fatal(err)
+		}
 	}
-	return c
 }
 
 func task(format string, args ...any) *Task {
@@ -223,6 +235,62 @@ func TestLargeResults(t *testing.T) {
 	if n := h.total(); n != 1 {
 		t.Errorf("%d times, want once", n)
 	}
+}
+
+// TestRoom: where the bucket of large results is full the oldest go, and a client that still
+// waits for one of them gets it all the same. A result that never fits is given up, and
+// takes the place of no other.
+func TestRoom(t *testing.T) {
+	s := natstest.Run(t)
+	cfg := quick
+	cfg.MaxBytes, cfg.Inline = 2<<20, 1<<10
+	large := func(body []byte) []byte {
+		seed := sha256.Sum256(body)
+		out := make([]byte, 150_000+int(seed[0])*500)
+		_, _ = rand.NewChaCha8(seed).Read(out) // it never fails
+		return out
+	}
+	h := &stub{class: anyClass, do: func(_ context.Context, body []byte) ([]byte, error) {
+		if string(body) == "enormous" {
+			return make([]byte, 3<<20), nil
+		}
+		return large(body), nil
+	}}
+	start(t, open(t, cfg, s.URL()), "one", h)
+	start(t, open(t, cfg, s.URL()), "two", h)
+	q := open(t, cfg, s.URL())
+	c := client(t, q, soon)
+	get := func(tasks []*Task) {
+		var wg sync.WaitGroup
+		for _, task := range tasks {
+			wg.Go(func() {
+				if r, err := c.Do(t.Context(), task); err != nil || r.Kind != Done || !bytes.Equal(r.Body, large(task.Body)) {
+					t.Errorf("%s: %v, %+.80v", task.Body, err, r)
+				}
+			})
+		}
+		wg.Wait()
+	}
+	const tasks = 60 // of 13 MB
+	get(many(tasks))
+	before, again := h.total(), many(tasks)[tasks-3:]
+	get(again) // the last ones are there, or are made anew
+	r, err := c.Do(t.Context(), task("enormous"))
+	if err != nil || r.Kind != GivenUp || !strings.Contains(string(r.Body), "its result has 3145728 bytes, and the farm keeps results of 1966080 bytes at most") {
+		t.Errorf("%v, %+v", err, r)
+	}
+	now := h.total()
+	if n := h.times("enormous"); n != 1 {
+		t.Errorf("what cannot be kept was done %d times", n)
+	}
+	get(again)
+	if n := h.total() - now; n > 0 {
+		t.Errorf("%d results went for one that cannot be kept", n)
+	}
+	if old := many(1); before >= tasks { // the first is gone, and is made anew
+		get(old)
+	}
+	t.Logf("%d tasks were done %d times", tasks, before)
 }
 
 // TestPoison: a task that fails wherever it is tried is given up after three tries, with

@@ -228,7 +228,7 @@ func (w *Worker) handle(ctx, now context.Context, msg jetstream.Msg) {
 		return
 	}
 	if d.isHopeless(now) {
-		d.giveUp(now)
+		d.giveUpTried(now)
 		return
 	}
 	slots := 1
