@@ -355,11 +355,22 @@ const (
 func sending(size uint64) time.Duration { return time.Duration(size) * time.Second / bytesPerSec }
 
 // Entry implements cache.Shared.
-func (s *Store) Entry(ctx context.Context, key cache.Key) ([]byte, string) {
+func (s *Store) Entry(ctx context.Context, key cache.Key) (data []byte, signer string) {
 	c := s.connected(ctx)
 	if c == nil {
 		return nil, ""
 	}
+	wait := time.Now().Add(s.opts.Wait)
+	c.bus.CatchUp(ctx, func() bool {
+		var again bool
+		data, signer, again = s.readEntry(ctx, c, key)
+		return again && time.Now().Before(wait)
+	})
+	return data, signer
+}
+
+// readEntry reads an entry once. It reports whether another try may find it.
+func (s *Store) readEntry(ctx context.Context, c *connection, key cache.Key) (data []byte, signer string, again bool) {
 	// The server has Wait to say what there is, and then to send it.
 	bounded, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -368,30 +379,30 @@ func (s *Store) Entry(ctx context.Context, key cache.Key) ([]byte, string) {
 	found, err := c.kernels.Get(bounded, name(key))
 	switch {
 	case errors.Is(err, jetstream.ErrObjectNotFound):
-		return nil, ""
+		return nil, "", true
 	case err != nil:
 		if bounded.Err() != nil {
 			err = context.DeadlineExceeded
 		}
 		s.failed(ctx, c, err, "reading the shared cache")
-		return nil, ""
+		return nil, "", false
 	}
 	defer found.Close()
 	info, err := found.Info()
 	if err != nil || info.Size > maxEntry {
 		s.log("the entry %s is not read: %+v, %v", name(key), info, err)
-		return nil, ""
+		return nil, "", false
 	}
 	timer.Reset(s.opts.Wait + sending(info.Size))
 	sealed, err := io.ReadAll(io.LimitReader(found, int64(info.Size)+1))
 	if err != nil {
 		// Its pieces may have gone by age, or to make room, before the rest.
 		s.log("the entry %s cannot be read: %v", name(key), err)
-		return nil, ""
+		return nil, "", true
 	}
 	data, who := s.unsealed(kindEntry, key, sealed)
 	if who == nil {
-		return nil, ""
+		return nil, "", false
 	}
-	return data, who.ID()
+	return data, who.ID(), false
 }

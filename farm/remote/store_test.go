@@ -525,6 +525,62 @@ func TestCluster(t *testing.T) {
 	}
 }
 
+// TestOnceCluster: a fleet of machines that start cold compiles each kernel once, though each
+// asks another of three servers, which learn of one another's a moment later.
+func TestOnceCluster(t *testing.T) {
+	urls := natstest.URLs(natstest.Cluster(t, 3))
+	k, trusted := newKey(t)
+	const machines, kernels, each = 6, 6, 6
+	var compiles atomic.Int32
+	var wg sync.WaitGroup
+	var list []*machine
+	for i := range machines {
+		m := newMachine(t, []string{urls[i%3], urls[(i+1)%3]}, k, trusted, func(o *Options) { o.Bus.Replicas = 3 })
+		for end := time.Now().Add(patient); m.connected(t.Context()) == nil; time.Sleep(10 * time.Millisecond) {
+			m.mu.Lock()
+			m.said = nil // a new cluster may lack peers for a while
+			m.mu.Unlock()
+			m.Store.mu.Lock()
+			m.offUntil = time.Time{}
+			m.Store.mu.Unlock()
+			if time.Now().After(end) {
+				t.Fatalf("no connection: %q", m.logs)
+			}
+		}
+		list = append(list, m)
+	}
+	for _, m := range list {
+		for n := range kernels * each {
+			key := fmt.Sprint("k", n%kernels)
+			wg.Go(func() {
+				got := m.make(t, key, func() []byte {
+					compiles.Add(1)
+					return bytes.Repeat([]byte(key), 10_000)
+				})
+				if !bytes.Equal(got, bytes.Repeat([]byte(key), 10_000)) {
+					t.Errorf("%s: got %d bytes", key, len(got))
+				}
+			})
+		}
+	}
+	wg.Wait()
+	for n := range 15 { // what one has kept the next one reads, whichever server answers
+		data := bytes.Repeat([]byte{byte(n)}, 300_000)
+		key := fmt.Sprint("later ", n)
+		list[0].make(t, key, func() []byte { return data })
+		list[0].flush(t)
+		if got, _ := list[1+n%2].Entry(t.Context(), keyOf(key, "entry")); !bytes.Equal(got, data) {
+			t.Errorf("%s: %d bytes", key, len(got))
+		}
+	}
+	if n := compiles.Load(); n != kernels {
+		t.Errorf("%d requests for %d kernels: %d compiles", machines*kernels*each, kernels, n)
+		for _, m := range list {
+			t.Logf("%q", m.logs)
+		}
+	}
+}
+
 // TestCleanForeign: what has our name and is another's stays.
 func TestCleanForeign(t *testing.T) {
 	s := natstest.Run(t)

@@ -122,6 +122,50 @@ func caughtUp(servers []*natstest.Server) bool {
 	return true
 }
 
+// openCluster opens a queue on three servers. A new cluster may lack peers for a while.
+func openCluster(t *testing.T, cfg Config, urls []string) (*bus.Bus, *Queue) {
+	t.Helper()
+	b, err := bus.Connect(t.Context(), bus.Options{URLs: urls, Name: t.Name(), Stay: true, Replicas: 3, Timeout: 20 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(b.Close)
+	for end := time.Now().Add(30 * time.Second); ; pause(t.Context(), retryWait) {
+		q, err := Open(t.Context(), b, cfg)
+		if err == nil {
+			return b, q
+		}
+		if time.Now().After(end) {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestOnceCluster: of a thousand requests at once for ten tasks, by clients of three servers
+// that replicate, each task is done once. Half of the results go by the bucket of objects.
+func TestOnceCluster(t *testing.T) {
+	urls := natstest.URLs(natstest.Cluster(t, 3))
+	cfg := Config{AckWait: 30 * time.Second, Beat: time.Second, MaxBytes: 64 << 20, Inline: 4 << 10}
+	_, first := openCluster(t, cfg, urls)
+	h := &stub{class: anyClass}
+	start(t, first, "one", h)
+	start(t, open(t, cfg, urls[1:]...), "two", h)
+	const clients, tasks, each = 10, 10, 10
+	var wg sync.WaitGroup
+	for i := range clients {
+		c := client(t, open(t, cfg, urls[i%3], urls[(i+1)%3]), ClientConfig{Grace: time.Minute, Patience: time.Minute})
+		var list []*Task
+		for range each {
+			list = append(list, many(tasks)...)
+		}
+		wg.Go(func() { all(t, c, list) })
+	}
+	wg.Wait()
+	if n := h.total(); n != tasks {
+		t.Errorf("%d tasks were done %d times", tasks, n)
+	}
+}
+
 // TestFaults: of three servers one is killed and comes back, workers are killed and others
 // come, connections are cut; no result is lost, none comes twice, and no byte is wrong.
 func TestFaults(t *testing.T) {
@@ -135,20 +179,7 @@ func TestFaults(t *testing.T) {
 		pause(ctx, time.Duration(2+len(answer(body))%16)*time.Millisecond)
 		return answer(body), ctx.Err()
 	}}
-	b, err := bus.Connect(t.Context(), bus.Options{URLs: urls, Name: t.Name(), Stay: true, Replicas: 3, Timeout: 20 * time.Second})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(b.Close)
-	var q *Queue
-	for end := time.Now().Add(30 * time.Second); ; pause(t.Context(), retryWait) { // a new cluster may lack peers for a while
-		if q, err = Open(t.Context(), b, cfg); err == nil {
-			break
-		}
-		if time.Now().After(end) {
-			t.Fatal(err)
-		}
-	}
+	b, q := openCluster(t, cfg, urls)
 	client := client(t, q, ClientConfig{Grace: time.Minute, Patience: time.Minute, Recheck: time.Second, Window: 64, Sample: 16, Log: func(string, ...any) {}})
 
 	const tasks, workers = 1200, 4

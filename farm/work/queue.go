@@ -195,7 +195,10 @@ func (q *Queue) find(ctx context.Context, class, key string) (*Result, string, e
 	r := resultOf(msg.Header)
 	r.Body, r.seq = msg.Data, msg.Sequence
 	if msg.Header.Get(headerObject) != "" {
-		r.Body, err = q.objects.GetBytes(ctx, r.digest)
+		q.bus.CatchUp(ctx, func() bool {
+			r.Body, err = q.objects.GetBytes(ctx, r.digest)
+			return errors.Is(err, jetstream.ErrObjectNotFound) || errors.Is(err, jetstream.ErrDigestMismatch)
+		})
 		if errors.Is(err, jetstream.ErrObjectNotFound) { // it is older, and gone
 			return nil, "", errors.Join(errNoResult, q.results.DeleteMsg(ctx, r.seq))
 		}
