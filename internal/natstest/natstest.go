@@ -74,15 +74,7 @@ func (s *Server) URL() string { return "nats://" + s.at.String() }
 // elected whom they follow.
 func Cluster(t testing.TB, n int) []*Server {
 	t.Helper()
-	var routes []string
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		routes = append(routes, "nats://"+l.Addr().String())
-		l.Close()
-	}
+	routes := freeRoutes(t, n)
 	dir := t.TempDir()
 	list := make([]*Server, n)
 	for i := range n {
@@ -91,25 +83,53 @@ func Cluster(t testing.TB, n int) []*Server {
 			JetStream: true, StoreDir: filepath.Join(dir, fmt.Sprint(i)), DisableJetStreamBanner: true,
 			Routes: server.RoutesFromStr(strings.Join(routes, ",")),
 		}
-		host, port, err := net.SplitHostPort(strings.TrimPrefix(routes[i], "nats://"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		opts.Cluster.Name, opts.Cluster.Host = "test", host
-		if _, err := fmt.Sscan(port, &opts.Cluster.Port); err != nil {
-			t.Fatal(err)
-		}
+		opts.Cluster.Name = "test"
+		meetAt(t, opts, routes[i])
 		list[i] = start(t, opts)
 		t.Cleanup(list[i].Stop)
 	}
+	awaitLeader(t, list)
+	return list
+}
+
+// freeRoutes are n addresses by which servers of a cluster may meet.
+func freeRoutes(t testing.TB, n int) (routes []string) {
+	t.Helper()
+	for range n {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		routes = append(routes, "nats://"+l.Addr().String())
+		l.Close()
+	}
+	return routes
+}
+
+// meetAt has a server meet others of its cluster at a route.
+func meetAt(t testing.TB, opts *server.Options, route string) {
+	t.Helper()
+	host, port, err := net.SplitHostPort(strings.TrimPrefix(route, "nats://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	opts.Cluster.Host = host
+	if _, err := fmt.Sscan(port, &opts.Cluster.Port); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// awaitLeader waits until servers have elected whom they follow.
+func awaitLeader(t testing.TB, list []*Server) {
+	t.Helper()
 	for end := time.Now().Add(ready); ; time.Sleep(20 * time.Millisecond) {
 		for _, s := range list {
-			if s.JetStreamIsLeader() && len(s.JetStreamClusterPeers()) == n {
-				return list
+			if s.JetStreamIsLeader() && len(s.JetStreamClusterPeers()) == len(list) {
+				return
 			}
 		}
 		if time.Now().After(end) {
-			t.Fatalf("a cluster of %d servers elected no leader within %v", n, ready)
+			t.Fatalf("a cluster of %d servers elected no leader within %v", len(list), ready)
 		}
 	}
 }
@@ -157,13 +177,36 @@ func Stalled(t testing.TB) string {
 // RunFile starts a server by a configuration file, at free ports of the loopback device.
 func RunFile(t testing.TB, file string) *Server {
 	t.Helper()
+	s := start(t, ofFile(t, file))
+	t.Cleanup(s.Stop)
+	return s
+}
+
+// ClusterFile starts n servers by a configuration file of a cluster, which meet at free
+// ports of the loopback device. each sets what of the environment the file reads for one.
+func ClusterFile(t testing.TB, file string, n int, each func(i int)) []*Server {
+	t.Helper()
+	routes := freeRoutes(t, n)
+	list := make([]*Server, n)
+	for i := range n {
+		each(i)
+		opts := ofFile(t, file)
+		opts.Routes = server.RoutesFromStr(strings.Join(routes, ","))
+		meetAt(t, opts, routes[i])
+		list[i] = start(t, opts)
+		t.Cleanup(list[i].Stop)
+	}
+	awaitLeader(t, list)
+	return list
+}
+
+func ofFile(t testing.TB, file string) *server.Options {
+	t.Helper()
 	opts, err := server.ProcessConfigFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
 	opts.Host, opts.Port, opts.HTTPPort = "127.0.0.1", server.RANDOM_PORT, 0
 	opts.NoLog, opts.NoSigs, opts.DisableJetStreamBanner = true, true, true
-	s := start(t, opts)
-	t.Cleanup(s.Stop)
-	return s
+	return opts
 }

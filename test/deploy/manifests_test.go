@@ -216,7 +216,7 @@ func TestFiles(t *testing.T) {
 			t.Errorf("%s: %+v, %v", name, p, err)
 		}
 	}
-	newFarm(t) // which sets the environment
+	newFarm(t, 1) // which sets the environment
 	opts, err := server.ProcessConfigFile(filepath.Join(files, "cluster.conf"))
 	if err != nil {
 		t.Fatal(err)
@@ -235,7 +235,7 @@ func TestScale(t *testing.T) {
 	if url := get(metadata, "url").(string); !strings.HasSuffix(url, ":8222/jsz?acc=FARM&streams=true") {
 		t.Fatalf("the scaler asks %s", url)
 	}
-	f := newFarm(t)
+	f := newFarm(t, 1)
 	f.setUp()
 	b := f.connect("client")
 	for _, key := range []string{"a", "b", "c"} {
@@ -243,7 +243,7 @@ func TestScale(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	z, err := f.server.Jsz(&server.JSzOptions{Account: "FARM", Streams: true})
+	z, err := f.servers[0].Jsz(&server.JSzOptions{Account: "FARM", Streams: true})
 	if err != nil {
 		t.Fatal(err)
 	}

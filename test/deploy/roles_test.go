@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -37,14 +38,15 @@ import (
 // files is the folder that is tested.
 const files = "../../deploy"
 
-// farm is a server by deploy/nats.conf.
+// farm is a server by deploy/nats.conf, or three by deploy/cluster.conf.
 type farm struct {
 	*testing.T
-	server     *natstest.Server
-	url, certs string
+	servers []*natstest.Server
+	urls    []string
+	certs   string
 }
 
-func newFarm(t *testing.T) *farm {
+func newFarm(t *testing.T, servers int) *farm {
 	t.Helper()
 	if runtime.GOOS == "windows" {
 		t.Skip("certificates.sh is for sh")
@@ -62,15 +64,26 @@ func newFarm(t *testing.T) *farm {
 	} {
 		t.Setenv(name, value)
 	}
-	s := natstest.RunFile(t, filepath.Join(files, "nats.conf"))
-	return &farm{t, s, strings.Replace(s.URL(), "nats://", "tls://", 1), certs}
+	f := &farm{T: t, certs: certs}
+	if servers == 1 {
+		f.servers = []*natstest.Server{natstest.RunFile(t, filepath.Join(files, "nats.conf"))}
+	} else {
+		f.servers = natstest.ClusterFile(t, filepath.Join(files, "cluster.conf"), servers, func(i int) {
+			t.Setenv("NATS_NAME", fmt.Sprintf("nats-%d", i))
+			t.Setenv("NATS_STORE", t.TempDir())
+		})
+	}
+	for _, url := range natstest.URLs(f.servers) {
+		f.urls = append(f.urls, strings.Replace(url, "nats://", "tls://", 1))
+	}
+	return f
 }
 
 // options are those of a role.
 func (f *farm) options(role string) bus.Options {
 	at := func(name string) string { return filepath.Join(f.certs, name) }
 	return bus.Options{
-		URLs: []string{f.url}, CA: at("ca.pem"), Cert: at(role + ".pem"), Key: at(role + "-key.pem"),
+		URLs: f.urls, Replicas: len(f.servers), CA: at("ca.pem"), Cert: at(role + ".pem"), Key: at(role + "-key.pem"),
 		Name: role, Timeout: 20 * time.Second, Stay: true,
 	}
 }
@@ -91,7 +104,7 @@ func (f *farm) connect(role string) *bus.Bus {
 }
 
 // quick are settings with which a test need not wait.
-var quick = work.Config{AckWait: 2 * time.Second, Beat: 200 * time.Millisecond}
+var quick = work.Config{AckWait: 2 * time.Second, Beat: 200 * time.Millisecond, MaxBytes: small}
 
 func (f *farm) queue(b *bus.Bus) *work.Queue {
 	f.Helper()
@@ -183,8 +196,14 @@ func (f *farm) setUp() {
 }
 
 // TestRoles: with the permissions that it has each role does all of its work.
-func TestRoles(t *testing.T) {
-	f := newFarm(t)
+func TestRoles(t *testing.T) { newFarm(t, 1).useAll() }
+
+// TestCluster: the roles do so on three servers that replicate.
+func TestCluster(t *testing.T) { newFarm(t, 3).useAll() }
+
+// useAll has each role do what it is for.
+func (f *farm) useAll() {
+	t := f.T
 	f.setUp()
 
 	f.run("compiler", f.queue(f.connect("compiler")), &compiler{})
@@ -204,17 +223,27 @@ func TestRoles(t *testing.T) {
 
 	b := f.connect("client")
 	q := f.queue(b)
-	c, err := work.Connect(t.Context(), q, work.ClientConfig{Grace: 20 * time.Second, Recheck: 500 * time.Millisecond, Patience: 5 * time.Second, Sample: 1, Log: t.Logf})
-	if err != nil {
-		t.Fatal(err)
+	connect := func(sample int) *work.Client {
+		c, err := work.Connect(t.Context(), q, work.ClientConfig{Grace: 20 * time.Second, Recheck: 500 * time.Millisecond, Patience: 30 * time.Second, Sample: sample, Log: t.Logf})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(c.Close)
+		if err := c.Announce(t.Context(), &compiles); err != nil {
+			t.Fatal(err)
+		}
+		return c
 	}
-	defer c.Close()
-	if err := c.Announce(t.Context(), &compiles); err != nil {
-		t.Fatal(err)
-	}
-	r, err := c.Do(t.Context(), &work.Task{Class: compiles.ID(), Body: []byte("0123456789")})
-	if err != nil || r.Kind != work.Done || len(r.Body) != 1_000_000 {
-		t.Fatalf("%+v, %v", r, err)
+	checking, c := connect(1), connect(0)
+	for i := range 5 { // results, and the first once more, of which the bucket holds three
+		by := c
+		if i == 0 {
+			by = checking
+		}
+		r, err := by.Do(t.Context(), &work.Task{Class: compiles.ID(), Body: fmt.Appendf(nil, "%d123456789", i)})
+		if err != nil || r.Kind != work.Done || len(r.Body) != 1_000_000 {
+			t.Fatalf("%+v, %v", r, err)
+		}
 	}
 	stopped, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -304,11 +333,13 @@ func (f *farm) keepOne(s *remote.Store, role string, at cache.Key) {
 	if err := s.Flush(f.Context()); err != nil {
 		f.Fatal(err)
 	}
-	if index := s.Index(f.Context(), at); string(index) != "index" {
-		f.Errorf("%s reads the index %q", role, index)
+	var index, data []byte
+	for try := 0; try < 1000 && (len(index) == 0 || len(data) == 0); try++ { // another server may learn of it a moment later
+		index = s.Index(f.Context(), at)
+		data, _ = s.Entry(f.Context(), at)
 	}
-	if data, _ := s.Entry(f.Context(), at); len(data) != 1_000_000/len(role)*len(role) {
-		f.Errorf("%s reads %d bytes", role, len(data))
+	if string(index) != "index" || len(data) != 1_000_000/len(role)*len(role) {
+		f.Errorf("%s reads the index %q and %d bytes", role, index, len(data))
 	}
 }
 
@@ -318,7 +349,7 @@ var allowed = regexp.MustCompile(`(?m)^ +"([^"]+)"$`)
 // TestNothingElse: what another role may do, and a role itself may not, the server
 // refuses; so it does with what is for the administrator alone, and with strangers.
 func TestNothingElse(t *testing.T) {
-	f := newFarm(t)
+	f := newFarm(t, 1)
 	f.setUp()
 	text, err := os.ReadFile(filepath.Join(files, "permissions.conf"))
 	if err != nil {
@@ -385,7 +416,7 @@ func (f *farm) refuses(role string, subjects []string) {
 	f.Helper()
 	o := f.options(role)
 	refused := make(chan error, 2*len(subjects)+8)
-	conn, err := nats.Connect(f.url, nats.RootCAs(o.CA), nats.ClientCert(o.Cert, o.Key), nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { refused <- err }))
+	conn, err := nats.Connect(f.urls[0], nats.RootCAs(o.CA), nats.ClientCert(o.Cert, o.Key), nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { refused <- err }))
 	if err != nil {
 		f.Fatal(err)
 	}
