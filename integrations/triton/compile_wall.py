@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How long a program waits for compiles, through tritonc and with Triton alone.
 
-    integrations/triton/compile_wall.py [block] [autotune] [--rounds 1] [--mlp 4] [--json FILE]
+    integrations/triton/compile_wall.py [block] [autotune] [--rounds 1] [--mlp 4] [--json FILE] [--stacks FOLDER]
 
 It needs a GPU, torch and Triton, and takes the tritonc of the checkout; --program names another, such as
 that of a wheel. TRITON_PTXAS_PATH counts for both sides: without it Triton compiles the choices of
@@ -14,10 +14,13 @@ what goes with it, takes.
 
 For block Inductor also says how long it compiled the choices of its matmuls ahead and how
 long it measured them; measuring is the GPU's, and the same for both. "here" are the kernels that
-the program's process compiled itself, after Inductor's workers had compiled theirs.
+the program's process compiled itself, after Inductor's workers had compiled theirs, and how long that took.
+--json has the times of torch's phases, too, and --stacks a file for each process of where its threads
+were, for flame graphs.
 """
 
 import argparse
+import importlib.util
 import json
 import os
 import pathlib
@@ -26,9 +29,15 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.append(str(HERE))
+import stacks
+from tritonc import program
+from tritonc.errors import Unsupported
+
 SIDES = ("triton", "tritonc")
 PROGRAMS = ("block", "autotune")
 SETTLED = re.compile(r"AUTOTUNE benchmarking takes ([\d.]+) seconds and ([\d.]+) seconds precompiling for (\d+) choices")
@@ -92,17 +101,40 @@ def autotune(a):
             "best": str(fn.best_config)}
 
 
+class Here:
+    """What Triton tells of each kernel that this process compiles, or finds in the cache."""
+
+    def __init__(self):
+        self.begun, self.compiled = time.perf_counter(), []
+
+    def __call__(self, *, metadata, times, cache_hit, **_):
+        if not cache_hit:
+            stages = {"ir": times.ir_initialization, **dict(times.lowering_stages), "store": times.store_results}
+            self.compiled.append({"name": metadata.get("name", "?"), "ended": round(time.perf_counter() - self.begun, 3),
+                                  "thread": threading.current_thread().name, "ms": {k: round(us / 1000, 1) for k, us in stages.items()}})
+
+
+def phases():
+    """What torch says of how long its phases took; one counts what is within it, too."""
+    utils = sys.modules.get("torch._dynamo.utils")
+    return {name: round(sum(times), 3) for name, times in getattr(utils, "compilation_time_metrics", {}).items()}
+
+
 def child(a):
     import torch  # noqa: F401
     import triton
-    hook, here = None, []
+    hook, here = None, Here()
     if a.side == "tritonc":
-        sys.path.append(str(HERE))
         import tritonc.triton as hook
         hook.install(a.program)
-    triton.knobs.compilation.listener = lambda **said: here.append(said["cache_hit"])
+    triton.knobs.compilation.listener = here
+    sampler = stacks.Sampler().start() if a.stacks else None
     found = globals()[a.child](a)
-    found["here"] = here.count(False)
+    if sampler:
+        sampler.stop()
+        sampler.write(a.stacks)
+    found |= {"here": len(here.compiled), "here_seconds": sum(sum(c["ms"].values()) for c in here.compiled) / 1000, "compiled": here.compiled,
+              "phases": phases()}
     if hook:
         said = hook.report()
         found["report"] = {k: said[k] for k in ("configurations", "seconds", "served")} | {k: len(said[k]) for k in ("fell_back", "refused", "failed")}
@@ -119,7 +151,8 @@ def measure(a, what, side, tmp, state):
     env.update({v: os.path.join(tmp, v.lower()) for v in ("TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR", "TRITONC_CACHE_DIR")})
     os.makedirs(tmp, exist_ok=True)
     out, log = os.path.join(tmp, state), pathlib.Path(tmp, state + ".log")
-    command = [sys.executable, __file__, "--child", what, "--side", side, "--out", out, "--mlp", str(a.mlp), *(["--program", a.program] if a.program else [])]
+    command = [sys.executable, __file__, "--child", what, "--side", side, "--out", out, "--mlp", str(a.mlp), *(["--program", a.program] if a.program else []),
+               *(["--stacks", os.path.join(a.stacks, f"{what}-{side}-{state}.txt")] if a.stacks else [])]
     # A file, since workers may hold a pipe open for longer than the program runs.
     with open(log, "w") as f:
         p = subprocess.Popen(command, env=env, stdin=subprocess.DEVNULL, stdout=f, stderr=f, start_new_session=True)
@@ -157,12 +190,23 @@ def table(results):
                     continue  # it failed, or time ran out
                 cold, warm = r["cold"]["wall"], r["warm"]["wall"]
                 best[side] = min(best.get(side, cold - warm), cold - warm)
-                more = "".join(f"; {k} {r['cold'][k]:.4g}" for k in ("compiling", "measuring", "choices", "matmuls", "here") if k in r["cold"])
+                more = "".join(f"; {k} {r['cold'][k]:.4g}" for k in ("compiling", "measuring", "choices", "matmuls", "here", "here_seconds") if k in r["cold"])
                 lines.append(f"{what + ' ' + side:22}{cold:8.2f}{warm:8.2f}{cold - warm:11.2f}{more}; off {r['cold']['off']:.2g}"
                              + (f"; {r['cold']['report']}" if "report" in r["cold"] else ""))
         if len(best) == 2:
             lines.append(f"{what}: cold less warm, tritonc takes {best['tritonc'] / best['triton']:.3f} of Triton's time")
     return "\n".join(lines)
+
+
+def tritonc_of(given):
+    """The path of the tritonc to measure. What a run needs is looked for before it begins, since
+    the other side takes minutes."""
+    for module in ("torch", "triton"):
+        if importlib.util.find_spec(module) is None:
+            raise Unsupported(f"this Python ({sys.executable}) has no {module}, which both sides need")
+    if given and not os.path.isfile(given):
+        raise Unsupported(f"there is no program {given} (--program)")
+    return program.describe(program.find(given)).path
 
 
 def main(argv=None):
@@ -173,6 +217,7 @@ def main(argv=None):
     p.add_argument("--limit", type=float, default=300, help="seconds that one process may take (%(default)s)")
     p.add_argument("--program", help="the tritonc to measure")
     p.add_argument("--json", help="a file for all that was found")
+    p.add_argument("--stacks", metavar="FOLDER", help="gets where the threads of each process were")
     p.add_argument("--child", choices=PROGRAMS, help=argparse.SUPPRESS)
     p.add_argument("--side", choices=SIDES, help=argparse.SUPPRESS)
     p.add_argument("--out", help=argparse.SUPPRESS)
@@ -182,6 +227,12 @@ def main(argv=None):
     unknown = set(a.programs) - set(PROGRAMS)
     if unknown:
         p.error(f"there is no program {', '.join(sorted(unknown))}; there are {', '.join(PROGRAMS)}")
+    try:
+        a.program = tritonc_of(a.program)
+    except Unsupported as e:
+        p.error(str(e))
+    if a.stacks:
+        os.makedirs(a.stacks, exist_ok=True)
     results, bad = {}, False
     for what in a.programs or PROGRAMS:
         sides = results[what] = {side: [] for side in SIDES}

@@ -5,15 +5,18 @@ import io
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE)]
 import check_programs
 import compile_wall
+import stacks
 import standin_triton
 
 TORCH = """
@@ -125,6 +128,10 @@ class ProgramsTest(Case):
 
 
 class WallTest(Case):
+    def run_wall(self, *arguments, program=None):
+        command = [sys.executable, str(HERE.parent / "compile_wall.py"), *arguments, "--program", program or str(self.fake)]
+        return subprocess.run(command, env=self.env, capture_output=True, text=True)
+
     def test_table(self):
         def made(cold, warm, **more):
             return {"cold": {"wall": cold, "off": 0.01, **more}, "warm": {"wall": warm, "off": 0.01}}
@@ -146,19 +153,59 @@ class WallTest(Case):
         line = "AUTOTUNE benchmarking takes 0.5 seconds and 2 seconds precompiling for 20 choices"
         (self.folder / "site" / "torch" / "__init__.py").write_text(
             f"import time\nprint({line!r}, flush=True)\ntime.sleep(600)\n")
-        r = subprocess.run([sys.executable, str(HERE.parent / "compile_wall.py"), "block", "--limit", "2"], env=self.env, capture_output=True, text=True)
+        r = self.run_wall("block", "--limit", "2")
         self.assertEqual(r.returncode, 1)
         self.assertIn("block by triton, cold: no end in 2 s, {'measuring': 0.5, 'compiling': 2.0, 'choices': 20, 'matmuls': 1}\n", r.stderr)
 
     def test_failures(self):
         """A program that cannot run is said, and fails the script."""
         (self.folder / "site" / "torch" / "__init__.py").write_text("raise ImportError('no GPU')")
-        r = subprocess.run([sys.executable, str(HERE.parent / "compile_wall.py"), "block"], env=self.env, capture_output=True, text=True)
+        r = self.run_wall("block")
         self.assertEqual(r.returncode, 1)
         self.assertEqual(r.stderr, "".join(f"block by {side}, {state}: ImportError: no GPU\n" for state in ("cold", "warm") for side in ("triton", "tritonc")))
         with contextlib.redirect_stderr(io.StringIO()) as out, self.assertRaises(SystemExit):
             compile_wall.main(["nothing"])
         self.assertIn("there is no program nothing; there are block, autotune", out.getvalue())
+
+    def test_before_it_begins(self):
+        """What both sides need is looked for before one of them is measured."""
+        r = self.run_wall("block", program="/no/tritonc")
+        self.assertEqual((r.returncode, r.stderr.splitlines()[-1]), (2, "compile_wall.py: error: there is no program /no/tritonc (--program)"))
+        broken = self.folder / "broken"
+        broken.write_text("#!/bin/sh\nexit 3\n")
+        broken.chmod(0o755)
+        r = self.run_wall("block", program=str(broken))
+        self.assertEqual(r.returncode, 2)
+        self.assertRegex(r.stderr, r"error: \S+broken is not a tritonc that can be run here .*ends with status 3")
+        shutil.rmtree(self.folder / "site" / "torch")
+        r = self.run_wall("block")
+        self.assertEqual(r.returncode, 2)
+        self.assertRegex(r.stderr, r"error: this Python \(\S+\) has no torch, which both sides need")
+        self.assertEqual(r.stdout, "")
+
+
+class StacksTest(unittest.TestCase):
+    def test_where_threads_are(self):
+        """A thread that waits in a function is there for as long as it waits."""
+        ended = threading.Event()
+
+        def waits_here():
+            ended.wait()
+
+        thread = threading.Thread(target=waits_here, name="a thread")
+        thread.start()
+        sampler = stacks.Sampler(interval=0.001).start()
+        while not any("waits_here" in stack for stack in list(sampler.seconds)):
+            pass
+        sampler.stop()
+        ended.set()
+        thread.join()
+        with tempfile.TemporaryDirectory() as tmp:
+            path = pathlib.Path(tmp, "stacks")
+            sampler.write(path)
+            lines = path.read_text().splitlines()
+        self.assertTrue(any(line.startswith("a thread;") and "tests/test_programs.py:waits_here;" in line for line in lines), lines)
+        self.assertFalse(any(line.startswith("sampler;") for line in lines), lines)
 
 
 if __name__ == "__main__":
