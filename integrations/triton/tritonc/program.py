@@ -36,9 +36,11 @@ def find(given=None):
     the checkout, or the one in PATH."""
     named = given or os.environ.get("TRITONC_PROGRAM")
     if named:
-        if not (os.path.isfile(named) and os.access(named, os.X_OK)):
-            raise Unsupported(f"there is no program {named}; " + (
-                "install() was given it" if given else "TRITONC_PROGRAM names it, and without that the package's own is taken"))
+        whence = "install() was given it" if given else "TRITONC_PROGRAM names it, and without that the package's own is taken"
+        if not os.path.isfile(named):
+            raise Unsupported(f"there is no program {named}; {whence}")
+        if not os.access(named, os.X_OK):
+            raise Unsupported(f"{named} is not executable; {whence}")
         return os.path.abspath(named)
     own = PACKAGE / "bin" / "tritonc"
     candidates = [own] + ([CHECKOUT / "bin" / "tritonc"] if CHECKOUT else [])
@@ -57,16 +59,24 @@ def find(given=None):
 def describe(path, flags=(), extra=""):
     """The Program at a path: runs it twice, and reads it and its backend."""
     compiler = Compiler(path)
+
+    def ask(*arguments):
+        try:
+            return compiler.run(*arguments)
+        except Failed as e:
+            raise Unsupported(f"{path} is not a tritonc that can be run here ({platform.system()} {platform.machine()}): {e}") from None
+
+    said = ask("--json", "version")
     try:
-        facts = json.loads(compiler.run("--json", "version"))
-        backends = compiler.run("backends")
-    except (Failed, ValueError) as e:
-        raise Unsupported(f"{path} is not a tritonc that can be run here ({platform.system()} {platform.machine()}): {e}") from None
-    version = facts.get("version", "?")
+        facts = json.loads(said)
+        version = facts["version"]
+    except (ValueError, TypeError, KeyError):
+        raise Unsupported(f"{path} is not tritonc: asked for its version, it prints {said.strip()[:60]!r}") from None
     wanted = build().get("version")
     if wanted and version != wanted:
         raise Unsupported(f"{path} is tritonc {version}, and this package is for {wanted}: install the wheel of {version}, "
                           "or unset TRITONC_PROGRAM to take the package's own")
+    backends = ask("backends")
     targets = tuple(re.findall(r"(?m)^\s+(cuda:\d+)\b", backends))
     if not targets:
         why = re.search(r"(?m)^nvidia\b.*\n\s+(cannot be used: .*)", backends)

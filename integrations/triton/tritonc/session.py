@@ -111,17 +111,21 @@ class Report(dict):
         triton, program = self["triton"], self["program"]
         untried = "" if triton["tried"] else " (untried: tested against a stand-in of its API alone)"
         out = [f"tritonc {program['version']} ({program['path']}) in Triton {triton['version']}{untried}",
-               f"{len(self['kernels'])} kernels compiled by tritonc in {self['configurations']} configurations, "
-               f"{self['seconds']:.2f} s, {len(self['processes'])} processes, {self['served']} by the server; {len(self['fell_back'])} left to Triton, "
+               f"{counted(len(self['kernels']), 'kernel')} compiled by tritonc in {counted(self['configurations'], 'configuration')}, "
+               f"{self['seconds']:.2f} s, {counted(len(self['processes']), 'process', 'processes')}, {self['served']} by the server; {len(self['fell_back'])} left to Triton, "
                f"{len(self['refused'])} refused, {len(self['failed'])} failed"]
         if self["from_source"] is not None:
             out.append(f"{self['from_source']} configurations from their Python files"
                        + "".join(f"; {n} from Triton's ttir: {why}" for why, n in sorted(self["not_source"].items())))
         if self["kernels"]:
-            width = min(60, max(len(name) for name in self["kernels"]))
+            width = min(60, max(len(name) for name in ("kernel", *self["kernels"])))
             out.append(f"  {'kernel':{width}}  {'target':10} {'configs':>7} {'seconds':>8} {'slowest':>8}")
             for name, k in sorted(self["kernels"].items(), key=lambda item: -item[1]["seconds"]):
                 out.append(f"  {name:{width}}  {k['target']:10} {k['configurations']:7} {k['seconds']:8.3f} {k['slowest']:8.3f}")
         for title, how in (("left to Triton", "fell_back"), ("refused", "refused"), ("failed", "failed")):
             out += [f"  {title}: {g['name']} ({g['configurations']}): {g['why']}" for g in self[how]]
         return "\n".join(out)
+
+
+def counted(n, noun, plural=None):
+    return f"{n} {noun if n == 1 else plural or noun + 's'}"

@@ -85,7 +85,9 @@ def _install(settings, compiler=None):
     try:
         import triton  # which may install the hook by itself, if the environment says so
     except ImportError as e:
-        raise Unsupported(f"there is no triton to put tritonc into: {e}") from None
+        if getattr(e, "name", None) == "triton":
+            raise Unsupported(f"this Python ({sys.executable}) has no triton; install one that tritonc works with (pip install triton=={versions.TESTED}.*)") from None
+        raise Unsupported(f"triton cannot be imported: {e}") from None
     if _installed is not None:
         if asked == _installed.settings and (compiler is None or compiler is _installed.hook.compiler):
             return _installed.hook

@@ -34,13 +34,16 @@ KNOWN = {v.name: v for v in (
 )}
 
 
+TESTED = next(v.name for v in KNOWN.values() if v.tried)
+
+
 def of(text, path=""):
     """The Version of Triton's __version__."""
     m = re.match(r"(\d+)\.(\d+)", str(text))
     known = KNOWN.get(f"{m[1]}.{m[2]}") if m else None
     if known is None:
         at = f" ({path})" if path else ""
-        raise Unsupported(f"tritonc cannot be put into Triton {text}{at}: it is for Triton 3.6, and untried for "
+        raise Unsupported(f"Triton {text}{at} is not supported: tritonc works with Triton {TESTED}, and is untried with "
                           f"{', '.join(v.name for v in KNOWN.values() if not v.tried)}; install one of these, or run "
                           "without tritonc (unset TRITONC)")
     return known
