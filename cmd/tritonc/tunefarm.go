@@ -53,7 +53,7 @@ type tuneFarm struct {
 	settings *farmSettings
 	bus      *bus.Bus
 	queue    *farm.Queue
-	store    *times.Store
+	store    *times.Store // nil: the times are not kept
 	kind     *measure.Type
 	log      hclog.Logger
 	clients  []*farm.Client
@@ -81,7 +81,7 @@ func (f *tuneFlags) joinDevices(ctx context.Context, env *environment, file stri
 	if t.bus, t.queue, err = settings.open(ctx); err != nil {
 		return nil, err
 	}
-	if t.store, err = times.Open(ctx, t.bus, times.Config{}); err != nil {
+	if t.store, err = settings.timesToKeep(ctx, env, t.bus); err != nil {
 		t.close()
 		return nil, err
 	}
@@ -226,7 +226,7 @@ func (t *tuneFarm) options(o *tune.Options) {
 
 // keep adds an entry to the farm's times, also of a tuning that was stopped.
 func (t *tuneFarm) keep(ctx context.Context, e *tune.Entry) error {
-	if t == nil {
+	if t == nil || t.store == nil {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keepWait)
@@ -271,12 +271,21 @@ func (f *useFlags) fromFarm(ctx context.Context, env *environment, file, kernel 
 	defer b.Close()
 	ctx, cancel := context.WithTimeout(ctx, keepWait)
 	defer cancel()
-	store, err := times.Open(ctx, b, times.Config{})
+	store, err := settings.timesToTake(ctx, env, b)
 	if err != nil {
 		return nil, err
 	}
-	found, err := store.Kernel(ctx, kernel)
-	if err == nil && len(found.Entries) == 0 {
+	found, refused, err := store.Kernel(ctx, kernel)
+	switch {
+	case err != nil:
+	case len(refused) > 0:
+		d := settings.refusedTimes(kernel, refused)
+		if len(found.Entries) == 0 {
+			return nil, d
+		}
+		d.Severity = diag.Warning
+		env.report.aside(categoryEnvironment, d)
+	case len(found.Entries) == 0:
 		err = diag.Errorf(diag.Pos{File: f.use}, "it has no times of '%s'", kernel).WithHelp("tritonc tune --farm measures them")
 	}
 	return found, err

@@ -215,7 +215,19 @@ func TestTuneFarmSigned(t *testing.T) {
 	if text, _ := f.run(0, tune...); !strings.Contains(text, "all 7 configurations") {
 		t.Errorf("who is listed measures\n%s", text)
 	}
+	use := append(append([]string{"run", "--device", "sim", "-t", "cuda:80", "--use", "farm"}, launchK...), "t.py")
+	if _, said := f.run(0, use...); !strings.Contains(said, "which took ") || strings.Contains(said, "refused") {
+		t.Errorf("--use of signed times says\n%s", said)
+	}
+	project("", public.FindString(one))
+	if _, said := f.run(0, tune...); !strings.Contains(said, "tritonc.toml:4:7: warning: the farm does not keep these times: the project takes signed ones alone, and there is no key here") {
+		t.Errorf("without a key the tuning says\n%s", said)
+	}
 	project("", public.FindString(two))
+	if _, said := f.run(1, use...); !strings.Contains(said, "tritonc.toml:2:8: error: times of 'k' at "+url+" are refused: it is signed by "+public.FindString(one)+", who is not trusted") ||
+		!strings.Contains(said, "[farm.trusted]") {
+		t.Errorf("--use of times of who is not listed says\n%s", said)
+	}
 	if _, said := f.run(1, tune...); !strings.Contains(said, "is refused: ") || !strings.Contains(said, "[farm.trusted]") {
 		t.Errorf("of who is not listed it says\n%s", said)
 	}

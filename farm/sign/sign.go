@@ -178,20 +178,44 @@ func (k *Key) Seal(kind string, key [sha256.Size]byte, data []byte) []byte {
 
 // Open returns the data that were sealed for a kind and a key, and who sealed them.
 func (l Trusted) Open(kind string, key [sha256.Size]byte, sealed []byte) ([]byte, *Trustee, error) {
-	rest, ok := bytes.CutPrefix(sealed, []byte(magic))
+	signature, data, ok := split(sealed)
 	if !ok {
 		return nil, nil, ErrUnsigned
 	}
-	end := bytes.IndexByte(rest[:min(len(rest), maxHead)], '\n')
-	if end < 0 {
-		return nil, nil, ErrUnsigned
-	}
-	data := rest[end+1:]
-	who, err := l.Check(statement(kind, key, data), string(rest[:end]))
+	who, err := l.Check(statement(kind, key, data), signature)
 	if err != nil {
 		return nil, nil, err
 	}
 	return data, who, nil
+}
+
+// OpenAnyones is Open for who takes data of anybody, sealed or not. A signature must be that
+// of the data all the same.
+func OpenAnyones(kind string, key [sha256.Size]byte, data []byte) ([]byte, error) {
+	signature, inner, ok := split(data)
+	if !ok {
+		return data, nil
+	}
+	id, _, _ := strings.Cut(signature, ".")
+	whose, err := ParseTrusted("", id)
+	if err != nil {
+		return nil, ErrForged
+	}
+	_, err = whose.Check(statement(kind, key, inner), signature)
+	return inner, err
+}
+
+// split takes sealed data apart.
+func split(sealed []byte) (signature string, data []byte, ok bool) {
+	rest, ok := bytes.CutPrefix(sealed, []byte(magic))
+	if !ok {
+		return "", nil, false
+	}
+	end := bytes.IndexByte(rest[:min(len(rest), maxHead)], '\n')
+	if end < 0 {
+		return "", nil, false
+	}
+	return string(rest[:end]), rest[end+1:], true
 }
 
 func statement(kind string, key [sha256.Size]byte, data []byte) []byte {

@@ -20,12 +20,15 @@ import (
 	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/driver/tune"
 	"github.com/tritonc/tritonc/farm/bus"
+	"github.com/tritonc/tritonc/farm/sign"
 )
 
 const (
 	bucket = "times"
 	// form is that of keys and values. It changes with them.
-	form = "times 1"
+	form = "times 2"
+	// kindTimes is what is signed.
+	kindTimes = "times"
 	// maxText bounds the text of an entry: a space has 65,536 configurations at most.
 	maxText = 64 << 20
 )
@@ -34,12 +37,17 @@ const (
 type Config struct {
 	MaxBytes int64         // 256 MiB
 	MaxAge   time.Duration // a year
+	// Sign signs what is kept; nil: it is not signed.
+	Sign *sign.Key
+	// Trusted are those whose times are taken; none: those of anybody.
+	Trusted sign.Trusted
 }
 
 // Store is the bucket. Its methods may be called by several goroutines.
 type Store struct {
 	bus *bus.Bus
 	kv  jetstream.KeyValue
+	cfg Config
 }
 
 // Open opens the bucket of a server, and makes it if it is not there. The error is a
@@ -51,12 +59,58 @@ func Open(ctx context.Context, b *bus.Bus, cfg Config) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Store{b, kv}, nil
+	return &Store{b, kv, cfg}, nil
 }
 
-// keyOf is the key of an entry in the bucket.
+// keyOf is the key of an entry in the bucket, but for the signer.
 func keyOf(e *tune.Entry) string {
 	return kernelKey(e.Kernel) + "." + hash(e.Source) + "." + hash(e.Key.String(), e.Device, e.Target, e.Measure, e.Tritonc, e.Backend)
+}
+
+// nobody is the signer of what is not signed.
+const nobody = "unsigned"
+
+// signer is the part of the keys of what this Store writes that says who signed it.
+func (s *Store) signer() string {
+	if s.cfg.Sign == nil {
+		return nobody
+	}
+	return hash(s.cfg.Sign.Public())
+}
+
+// seal makes the value of a key.
+func (s *Store) seal(key string, f *tune.File) ([]byte, error) {
+	data, err := encode(f)
+	if err != nil || s.cfg.Sign == nil {
+		return data, err
+	}
+	return s.cfg.Sign.Seal(kindTimes, sha256.Sum256([]byte(key)), data), nil
+}
+
+// refusedError is the error of a value that is not signed as it should be.
+type refusedError struct{ err error }
+
+func (e *refusedError) Error() string { return e.err.Error() }
+func (e *refusedError) Unwrap() error { return e.err }
+
+// unseal reads the value of a key. The error is a *refusedError where nobody has signed it
+// who is trusted.
+func (s *Store) unseal(trusted sign.Trusted, key string, value []byte) (*tune.File, error) {
+	var data []byte
+	var err error
+	if at := sha256.Sum256([]byte(key)); len(trusted) > 0 {
+		data, _, err = trusted.Open(kindTimes, at, value)
+	} else {
+		data, err = sign.OpenAnyones(kindTimes, at, value)
+	}
+	if err != nil {
+		return nil, &refusedError{err}
+	}
+	f, err := decode(data)
+	if err == nil && (len(f.Entries) != 1 || !strings.HasPrefix(key, keyOf(f.Entries[0])+".")) {
+		err = errors.New("they are of something else")
+	}
+	return f, err
 }
 
 func kernelKey(name string) string { return hash(name) }
@@ -73,11 +127,18 @@ const (
 	mostWait  = 100 * time.Millisecond
 )
 
-// Add merges an entry into the bucket, and returns what is there now.
+// Add merges an entry into the bucket, and returns what is there now of this signer.
 func (s *Store) Add(ctx context.Context, e *tune.Entry) (*tune.Entry, error) {
-	key := keyOf(e)
+	key := keyOf(e) + "." + s.signer()
+	var own sign.Trusted
+	if s.cfg.Sign != nil {
+		var err error
+		if own, err = sign.ParseTrusted("own", s.cfg.Sign.Public()); err != nil {
+			return nil, err
+		}
+	}
 	for wait := leastWait; ; wait = min(2*wait, mostWait) {
-		merged, err := s.try(ctx, key, e)
+		merged, err := s.try(ctx, own, key, e)
 		if !errors.Is(err, jetstream.ErrKeyExists) && !isWrongSequence(err) {
 			return merged, s.bus.Explain(err, "keeping times")
 		}
@@ -102,7 +163,7 @@ func isWrongSequence(err error) bool {
 
 // try merges an entry once. The error is jetstream's of a revision that is not the last
 // if somebody else has written meanwhile.
-func (s *Store) try(ctx context.Context, key string, e *tune.Entry) (*tune.Entry, error) {
+func (s *Store) try(ctx context.Context, own sign.Trusted, key string, e *tune.Entry) (*tune.Entry, error) {
 	all, revision := &tune.File{}, uint64(0)
 	old, err := s.kv.Get(ctx, key)
 	switch {
@@ -110,13 +171,17 @@ func (s *Store) try(ctx context.Context, key string, e *tune.Entry) (*tune.Entry
 	case err != nil:
 		return nil, err
 	default:
-		if all, err = decode(old.Value()); err != nil {
+		revision = old.Revision()
+		all, err = s.unseal(own, key, old.Value())
+		switch {
+		case err != nil && own != nil: // somebody else wrote it under our name: ours takes its place
+			all = &tune.File{}
+		case err != nil:
 			return nil, s.unreadable(key, err)
 		}
-		revision = old.Revision()
 	}
 	all.Add(e)
-	text, err := encode(all)
+	text, err := s.seal(key, all)
 	if err != nil {
 		return nil, err
 	}
@@ -139,22 +204,28 @@ func (s *Store) unreadable(key string, err error) error {
 }
 
 // Kernel returns the times of a kernel, by all versions of its file, the newest last: of
-// two times of one configuration by two versions of tritonc the newer one's counts.
-func (s *Store) Kernel(ctx context.Context, name string) (*tune.File, error) {
-	const doing = "reading times"
+// two times of one configuration by two versions of tritonc, or two signers, the newer
+// one's counts. Refused says why entries are not among them that nobody has signed who is
+// trusted, each reason once.
+func (s *Store) Kernel(ctx context.Context, name string) (found *tune.File, refused []error, err error) {
+	found, refused, err = s.kernel(ctx, name)
+	return found, refused, s.bus.Explain(err, "reading times")
+}
+
+func (s *Store) kernel(ctx context.Context, name string) (all *tune.File, refused []error, err error) {
 	watch, err := s.kv.Watch(ctx, kernelKey(name)+".>", jetstream.IgnoreDeletes())
 	if err != nil {
-		return nil, s.bus.Explain(err, doing)
+		return nil, nil, err
 	}
 	defer func() { _ = watch.Stop() }()
 	var found []jetstream.KeyValueEntry
 	for {
 		select {
 		case <-ctx.Done():
-			return nil, s.bus.Explain(ctx.Err(), doing)
+			return nil, nil, ctx.Err()
 		case entry, ok := <-watch.Updates():
 			if !ok {
-				return nil, s.bus.Explain(io.EOF, doing)
+				return nil, nil, io.EOF
 			}
 			if entry != nil {
 				found = append(found, entry)
@@ -164,18 +235,22 @@ func (s *Store) Kernel(ctx context.Context, name string) (*tune.File, error) {
 		break // nil marks the end of what there is
 	}
 	slices.SortFunc(found, func(a, b jetstream.KeyValueEntry) int { return cmp.Compare(a.Revision(), b.Revision()) })
-	all := &tune.File{}
+	all = &tune.File{}
 	for _, entry := range found {
-		one, err := decode(entry.Value())
-		if err == nil && (len(one.Entries) != 1 || keyOf(one.Entries[0]) != entry.Key()) {
-			err = errors.New("they are of something else")
+		one, err := s.unseal(s.cfg.Trusted, entry.Key(), entry.Value())
+		var no *refusedError
+		switch {
+		case errors.As(err, &no):
+			if !slices.ContainsFunc(refused, func(known error) bool { return known.Error() == no.Error() }) {
+				refused = append(refused, no.err)
+			}
+		case err != nil:
+			return nil, nil, s.unreadable(entry.Key(), err)
+		default:
+			all.Add(one.Entries...)
 		}
-		if err != nil {
-			return nil, s.unreadable(entry.Key(), err)
-		}
-		all.Add(one.Entries...)
 	}
-	return all, nil
+	return all, refused, nil
 }
 
 // encode makes the value of a file with one entry.

@@ -1,8 +1,10 @@
 package times
 
 import (
+	"bytes"
 	"fmt"
 	"math/rand/v2"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -14,18 +16,23 @@ import (
 	"github.com/tritonc/tritonc/core/frontend"
 	"github.com/tritonc/tritonc/driver/tune"
 	"github.com/tritonc/tritonc/farm/bus"
+	"github.com/tritonc/tritonc/farm/sign"
 	"github.com/tritonc/tritonc/internal/natstest"
 	"github.com/tritonc/tritonc/internal/testseed"
 )
 
-func open(t testing.TB, url string) *Store {
+func open(t testing.TB, url string, change ...func(*Config)) *Store {
 	t.Helper()
 	b, err := bus.Connect(t.Context(), bus.Options{URLs: []string{url}, Name: t.Name(), Timeout: 20 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(b.Close)
-	s, err := Open(t.Context(), b, Config{MaxBytes: 64 << 20})
+	cfg := Config{MaxBytes: 64 << 20}
+	for _, f := range change {
+		f(&cfg)
+	}
+	s, err := Open(t.Context(), b, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +84,7 @@ func TestWriters(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	f, err := open(t, url).Kernel(t.Context(), "k")
+	f, _, err := open(t, url).Kernel(t.Context(), "k")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +126,7 @@ func TestKernel(t *testing.T) {
 		}
 	}
 	for _, kernel := range []string{"k", "größe"} {
-		f, err := s.Kernel(t.Context(), kernel)
+		f, _, err := s.Kernel(t.Context(), kernel)
 		if err != nil || len(f.Entries) != len(change) {
 			t.Fatalf("%v: %d entries, want %d", err, len(f.Entries), len(change))
 		}
@@ -128,7 +135,7 @@ func TestKernel(t *testing.T) {
 			t.Errorf("%v: %d entries of one launch, want those of two ways to measure", err, len(found))
 		}
 	}
-	if f, err := s.Kernel(t.Context(), "other"); err != nil || len(f.Entries) != 0 {
+	if f, _, err := s.Kernel(t.Context(), "other"); err != nil || len(f.Entries) != 0 {
 		t.Errorf("%v: %d entries of a kernel that nobody tuned", err, len(f.Entries))
 	}
 }
@@ -145,7 +152,7 @@ func TestVersions(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	f, err := s.Kernel(t.Context(), "k")
+	f, _, err := s.Kernel(t.Context(), "k")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,10 +177,10 @@ func TestForeign(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, value := range [][]byte{nil, []byte("x"), other, other[:len(other)/2]} {
-		if _, err := s.kv.Put(t.Context(), keyOf(e), value); err != nil {
+		if _, err := s.kv.Put(t.Context(), keyOf(e)+".unsigned", value); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.Kernel(t.Context(), "k"); err == nil || !strings.Contains(err.Error(), "the times under "+keyOf(e)) {
+		if _, _, err := s.Kernel(t.Context(), "k"); err == nil || !strings.Contains(err.Error(), "the times under "+keyOf(e)) {
 			t.Errorf("%q: %v", value, err)
 		}
 	}
@@ -185,5 +192,110 @@ func TestForeign(t *testing.T) {
 	}
 	if _, err := s.Add(t.Context(), many); err == nil || !strings.Contains(err.Error(), "the times of 4000 configurations of 'many' are too many for one message") {
 		t.Error(err)
+	}
+}
+
+// key makes a key, and who trusts its signatures alone.
+func key(t testing.TB, name string) (*sign.Key, sign.Trusted) {
+	t.Helper()
+	k, err := sign.Create(filepath.Join(t.TempDir(), "key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	trusted, err := sign.ParseTrusted(name, k.Public())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k, trusted
+}
+
+// TestSigned: who trusts some takes their times alone, and is told why not others'; nobody's
+// times come under another's signature, also where both measured the same.
+func TestSigned(t *testing.T) {
+	url := natstest.Run(t).URL()
+	lab, labs := key(t, "lab")
+	ci, cis := key(t, "ci")
+	by := func(k *sign.Key) *Store { return open(t, url, func(c *Config) { c.Sign = k }) }
+	at := map[*sign.Key]float64{nil: 1, lab: 2, ci: 3}
+	for _, k := range []*sign.Key{nil, lab, ci} {
+		for range 2 { // the second time into the entry that is there
+			if _, err := by(k).Add(t.Context(), entry("k", measured(64, at[k]))); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	read := func(trusted sign.Trusted) string {
+		t.Helper()
+		found, refused, err := open(t, url, func(c *Config) { c.Trusted = trusted }).Kernel(t.Context(), "k")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var all []string
+		for _, e := range found.Entries {
+			for _, m := range e.Configs {
+				all = append(all, fmt.Sprint(m.Time))
+			}
+		}
+		for _, r := range refused {
+			all = append(all, r.Error())
+		}
+		slices.Sort(all)
+		return strings.Join(all, "; ")
+	}
+	strange := func(ids ...string) string {
+		var list []string
+		for _, id := range ids {
+			list = append(list, "it is signed by "+id+", who is not trusted")
+		}
+		slices.Sort(list)
+		return strings.Join(list, "; ")
+	}
+	_, others := key(t, "other")
+	for _, tt := range []struct {
+		trusted sign.Trusted
+		want    string
+	}{
+		{nil, "3"}, // the newest counts
+		{slices.Concat(labs, cis), "3; it is not signed"},
+		{labs, "2; it is not signed; " + strange(ci.Public())},
+		{others, "it is not signed; " + strange(lab.Public(), ci.Public())},
+	} {
+		if got := read(tt.trusted); got != tt.want {
+			t.Errorf("by %d trusted: got %s, want %s", len(tt.trusted), got, tt.want)
+		}
+	}
+
+	// Somebody without a key writes under the name of one who has: bytes of another entry
+	// that is signed, bytes that were changed, and none.
+	s := by(lab)
+	own := keyOf(entry("k")) + "." + s.signer()
+	good, err := s.kv.Get(t.Context(), own)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := s.seal("elsewhere", &tune.File{Version: 1, Entries: []*tune.Entry{entry("k", measured(64, 9))}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed := slices.Clone(good.Value())
+	changed[len(changed)-1] ^= 1
+	for name, value := range map[string][]byte{"its signature is not that of its content": other, "its signature is not that of its content ": changed, "it is not signed": []byte("x")} {
+		if _, err := s.kv.Put(t.Context(), own, value); err != nil {
+			t.Fatal(err)
+		}
+		if got := read(labs); !strings.Contains(got, strings.TrimSpace(name)) || !strings.HasPrefix(got, "it is ") { // no time is taken
+			t.Errorf("%q: got %s", value, got)
+		}
+		if !bytes.Equal(value, []byte("x")) {
+			if _, refused, err := open(t, url).Kernel(t.Context(), "k"); err != nil || len(refused) != 1 {
+				t.Errorf("who trusts anybody takes what was changed: %v, %v", refused, err)
+			}
+		}
+	}
+	if _, err := s.Add(t.Context(), entry("k", measured(64, 4))); err != nil {
+		t.Fatal(err)
+	}
+	if got := read(labs); !strings.HasPrefix(got, "4; ") {
+		t.Errorf("after its own times are written anew: %s", got)
 	}
 }

@@ -132,7 +132,7 @@ var rules = []rule{
 	{"farm/compile", []string{"core/...", "plugin-sdk/...", "farm/bus", "farm/work"}, nil, "a compile as a task knows no flag"},
 	{"farm/work", []string{"core/diag", "farm/bus"}, natsClient, "a queue does not know what its tasks are"},
 	{"farm/measure", []string{"core/...", "plugin-sdk/...", "driver/...", "farm/bus", "farm/work"}, nil, "what is measured was compiled before"},
-	{"farm/times", []string{"core/...", "plugin-sdk/...", "driver/...", "farm/bus"}, nil, "times are what driver/tune measures"},
+	{"farm/times", []string{"core/...", "plugin-sdk/...", "driver/...", "farm/bus", "farm/sign"}, nil, "times are what driver/tune measures"},
 	{"cmd/tritonc/serve/...", []string{"core/...", "plugin-sdk/...", "cmd/tritonc/serve/..."}, nil, "who is served, and when, is not an affair of devices and verbs"},
 	{"cmd/tritonc-nats", []string{"core/filememo", "core/trust", "farm/local"}, nil, "a server knows nothing of what it keeps"},
 	{"cmd/...", []string{"backends/npu/chip", "core/...", "plugin-sdk/...", "driver/...", "farm/...", "cmd/..."}, nil, "the command reaches a backend only as a process; chips are what simulated devices know"},

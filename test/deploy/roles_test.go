@@ -290,7 +290,7 @@ func (f *farm) useAll() {
 			t.Fatal(err)
 		}
 	}
-	if found, err := s.Kernel(t.Context(), "k"); err != nil || len(found.Entries) != 1 {
+	if found, _, err := s.Kernel(t.Context(), "k"); err != nil || len(found.Entries) != 1 {
 		t.Fatalf("%+v, %v", found, err)
 	}
 	if _, err := q.Status(t.Context()); err != nil {
