@@ -1,6 +1,9 @@
 package sdk
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // Backend compiles for one family of devices. These two methods are what a backend
 // must have; its optional powers, each an interface of this package, have the names
@@ -208,6 +211,24 @@ type Timing struct {
 	Name        string // a pass or a tool; empty for the stage as a whole
 	Nanoseconds int64
 	Did         string // what a pass counts of its work, for people: "loops 1, copies 4"
+	// Start is when the step began, in nanoseconds since the call did; 0: when the one
+	// before it ended.
+	Start int64
+	Tool  *ToolRun // of a step that is a run of a tool
+}
+
+// ToolRun says how a tool's process ended.
+type ToolRun struct {
+	ExitCode int    // -1 when a signal ended it
+	Signal   string // "segmentation fault", or empty
+}
+
+// Timing is the row of a tool's run, in a stage of a call that began at began.
+func (r *Result) Timing(stage, tool string, began time.Time) Timing {
+	return Timing{
+		Stage: stage, Name: tool, Nanoseconds: r.Wall.Nanoseconds(), Start: r.Start.Sub(began).Nanoseconds(),
+		Tool: &ToolRun{ExitCode: r.ExitCode, Signal: r.Signal},
+	}
 }
 
 // ToolInfo identifies a program of the machine whose output is in an artifact.

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/hashicorp/go-hclog"
+	"google.golang.org/grpc/metadata"
 )
 
 // call is what a context of a method's call carries for its author.
@@ -40,6 +41,16 @@ func Logger(ctx context.Context) hclog.Logger {
 		return c.log
 	}
 	return hclog.NewNullLogger()
+}
+
+// TraceParent is the span of the host that a call belongs to, as W3C's header traceparent
+// has it; empty where nothing is traced. A backend need not look at it: the host makes
+// spans of the rows of Timings.
+func TraceParent(ctx context.Context) string {
+	if list := metadata.ValueFromIncomingContext(ctx, "traceparent"); len(list) > 0 {
+		return list[0]
+	}
+	return ""
 }
 
 // ReportProgress tells the user what the RunStages call of ctx is about to do. It may

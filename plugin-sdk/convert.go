@@ -133,7 +133,11 @@ func progressToWire(p Progress) *pb.Progress {
 }
 
 func timingToWire(t Timing) *pb.Timing {
-	return &pb.Timing{Stage: t.Stage, Name: t.Name, Nanoseconds: t.Nanoseconds, Did: t.Did}
+	w := &pb.Timing{Stage: t.Stage, Name: t.Name, Nanoseconds: t.Nanoseconds, Did: t.Did, Start: t.Start}
+	if t.Tool != nil {
+		w.Tool = &pb.ToolRun{ExitCode: int32(t.Tool.ExitCode), Signal: t.Tool.Signal}
+	}
+	return w
 }
 
 func runPassesHeaderFromWire(r *pb.RunPassesHeader) RunPassesRequest {

@@ -17,6 +17,7 @@ import (
 
 // runStages runs stages by their Run functions.
 func runStages(ctx context.Context, stages []Stage, req *RunStagesRequest) (resp RunStagesResponse, err error) {
+	began := time.Now()
 	names := strings.Join(wire.Each(stages, func(s Stage) string { return s.Name }), ", ")
 	index := func(name string) int {
 		return slices.IndexFunc(stages, func(s Stage) bool { return s.Name == name })
@@ -44,7 +45,7 @@ func runStages(ctx context.Context, stages []Stage, req *RunStagesRequest) (resp
 	}
 	in := StageInput{
 		Target: req.Target, OptionsJSON: req.OptionsJSON, Settings: req.Settings, Metadata: metadata,
-		resp: &resp,
+		resp: &resp, began: began,
 	}
 	stem := strings.TrimSuffix(req.InputName, path.Ext(req.InputName))
 	made := map[int][]byte{given: req.Input} // what stages still to run take
@@ -94,8 +95,8 @@ func (in *StageInput) run(ctx context.Context, s *Stage) (out []byte, err error)
 	ReportProgress(ctx, Progress{Stage: s.Name})
 	in.stage = s.Name
 	row := len(in.resp.Timings)
-	in.resp.Timings = append(in.resp.Timings, Timing{Stage: s.Name})
 	start := time.Now()
+	in.resp.Timings = append(in.resp.Timings, Timing{Stage: s.Name, Start: start.Sub(in.began).Nanoseconds()})
 	out, err = s.Run(ctx, in)
 	in.mu.Lock()
 	in.resp.Timings[row].Nanoseconds = time.Since(start).Nanoseconds()

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"time"
 )
 
 // Stage makes its artifact from that of the stage before it.
@@ -53,6 +54,7 @@ type StageInput struct {
 	file  string // the name of a file with Data, for diagnostics
 	mu    sync.Mutex
 	resp  *RunStagesResponse
+	began time.Time // of the call
 }
 
 // DecodeOptions reads the options into a struct whose fields have their names, in
@@ -158,7 +160,7 @@ func (in *StageInput) RunTool(ctx context.Context, cmd Command, version string) 
 	defer in.mu.Unlock()
 	in.resp.addTool(tool)
 	if res != nil {
-		in.resp.Timings = append(in.resp.Timings, Timing{Stage: in.stage, Name: tool.Name, Nanoseconds: res.Wall.Nanoseconds()})
+		in.resp.Timings = append(in.resp.Timings, res.Timing(in.stage, tool.Name, in.began))
 	}
 	return res, err
 }

@@ -242,6 +242,10 @@ func TestStageTools(t *testing.T) {
 	if d := cmp.Diff([]string{resp.Tools[0].Path}, resp.LookedAt); d != "" {
 		t.Error(d)
 	}
+	tool := resp.Timings[2]
+	if tool.Tool == nil || *tool.Tool != (sdk.ToolRun{}) || tool.Start < resp.Timings[1].Start || resp.Timings[1].Start < resp.Timings[0].Start {
+		t.Errorf("timings %+v, tool %+v", resp.Timings, tool.Tool)
+	}
 	if len(resp.Timings) != 3 || resp.Timings[2].Name != "sh" || resp.Timings[0].Nanoseconds < resp.Timings[2].Nanoseconds {
 		t.Errorf("timings %+v", resp.Timings)
 	}

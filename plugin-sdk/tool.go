@@ -45,6 +45,7 @@ type Result struct {
 	Stdout, Stderr []byte
 	ExitCode       int    // -1 when a signal ended it
 	Signal         string // "segmentation fault", or empty
+	Start          time.Time
 	Wall, CPU      time.Duration
 	// MemoryLimit is the bound of its address space in bytes: the Command's or
 	// the plugin's own, whichever is lower. 0 means that there was none.
@@ -116,7 +117,7 @@ func (c Command) Run(ctx context.Context) (*Result, error) {
 	start := time.Now()
 	memory := lowerLimit(c.MemoryLimit, ownMemoryLimit())
 	err := runOnOneThread(func() error { return tools.run(cmd, memory) })
-	res := &Result{Stdout: stdout.Bytes(), Stderr: stderr.Bytes(), Wall: time.Since(start), MemoryLimit: memory}
+	res := &Result{Stdout: stdout.Bytes(), Stderr: stderr.Bytes(), Start: start, Wall: time.Since(start), MemoryLimit: memory}
 	if s := cmd.ProcessState; s != nil {
 		res.ExitCode, res.CPU, res.Signal = s.ExitCode(), s.UserTime()+s.SystemTime(), signalName(s)
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"time"
 
 	"github.com/tritonc/tritonc/core/analysis/report"
 	"github.com/tritonc/tritonc/core/filememo"
@@ -254,5 +255,5 @@ func (b *Backend) NewCompilation(ctx context.Context, req sdk.RunStagesRequest) 
 		return nil, err
 	}
 	meter := work.Start(work.WithMemory(ctx, memory))
-	return &Compilation{Context: ctx, Request: req, Plan: plan, Meta: newMetadata(plan), backend: b, meter: meter}, nil
+	return &Compilation{Context: ctx, Request: req, Plan: plan, Meta: newMetadata(plan), backend: b, meter: meter, began: time.Now()}, nil
 }

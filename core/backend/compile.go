@@ -45,6 +45,7 @@ type Compilation struct {
 	at      int         // the stage whose artifact Module or Artifact is; -1 is the front end's ttir
 	kept    map[int]kept
 	meter   *work.Meter
+	began   time.Time
 	current string // the stage that runs
 	resp    sdk.RunStagesResponse
 }
@@ -205,8 +206,8 @@ func (c *Compilation) runStage(s *Stage, later []int) error {
 	c.current = s.Name
 	sdk.ReportProgress(c.Context, sdk.Progress{Stage: s.Name})
 	at := len(c.resp.Timings)
-	c.resp.Timings = append(c.resp.Timings, sdk.Timing{Stage: s.Name})
 	start := time.Now()
+	c.resp.Timings = append(c.resp.Timings, sdk.Timing{Stage: s.Name, Start: start.Sub(c.began).Nanoseconds()})
 	err := c.checkNeeds(s)
 	if err != nil {
 		return err
@@ -334,7 +335,7 @@ func (c *Compilation) RunTool(t *Tool, cmd sdk.Command) (*sdk.Result, error) {
 	res, err := cmd.Run(c.Context)
 	c.AddTool(t.ToolInfo)
 	if res != nil {
-		c.resp.Timings = append(c.resp.Timings, sdk.Timing{Stage: c.current, Name: t.Name, Nanoseconds: res.Wall.Nanoseconds()})
+		c.resp.Timings = append(c.resp.Timings, res.Timing(c.current, t.Name, c.began))
 	}
 	if d := c.overLimit(t, l, res, err); d != nil {
 		return nil, d

@@ -141,7 +141,11 @@ func progressFromWire(p *pb.Progress) sdk.Progress {
 }
 
 func timingFromWire(t *pb.Timing) sdk.Timing {
-	return sdk.Timing{Stage: t.GetStage(), Name: t.GetName(), Nanoseconds: t.GetNanoseconds(), Did: t.GetDid()}
+	row := sdk.Timing{Stage: t.GetStage(), Name: t.GetName(), Nanoseconds: t.GetNanoseconds(), Did: t.GetDid(), Start: t.GetStart()}
+	if w := t.GetTool(); w != nil {
+		row.Tool = &sdk.ToolRun{ExitCode: int(w.GetExitCode()), Signal: w.GetSignal()}
+	}
+	return row
 }
 
 func runPassesHeaderToWire(r *sdk.RunPassesRequest) *pb.RunPassesHeader {

@@ -42,6 +42,9 @@ func fill(v reflect.Value, n *int) {
 		v.SetUint(uint64(*n % 3))
 	case reflect.Bool:
 		v.SetBool(true)
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		fill(v.Elem(), n)
 	default:
 		panic("no value for a " + v.Kind().String())
 	}

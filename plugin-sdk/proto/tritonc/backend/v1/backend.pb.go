@@ -2602,11 +2602,15 @@ func (x *ArtifactPiece) GetSize() int64 {
 
 // Timing is the wall time of one step, in the order the steps began.
 type Timing struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Stage         string                 `protobuf:"bytes,1,opt,name=stage,proto3" json:"stage,omitempty"`
-	Name          string                 `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"` // a pass or a tool; empty for the stage as a whole
-	Nanoseconds   int64                  `protobuf:"varint,3,opt,name=nanoseconds,proto3" json:"nanoseconds,omitempty"`
-	Did           string                 `protobuf:"bytes,4,opt,name=did,proto3" json:"did,omitempty"` // what a pass counts of its work, for people: "loops 1, copies 4"
+	state       protoimpl.MessageState `protogen:"open.v1"`
+	Stage       string                 `protobuf:"bytes,1,opt,name=stage,proto3" json:"stage,omitempty"`
+	Name        string                 `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"` // a pass or a tool; empty for the stage as a whole
+	Nanoseconds int64                  `protobuf:"varint,3,opt,name=nanoseconds,proto3" json:"nanoseconds,omitempty"`
+	Did         string                 `protobuf:"bytes,4,opt,name=did,proto3" json:"did,omitempty"` // what a pass counts of its work, for people: "loops 1, copies 4"
+	// start is when the step began, in nanoseconds since the call did; 0: when the one
+	// before it ended.
+	Start         int64    `protobuf:"varint,5,opt,name=start,proto3" json:"start,omitempty"`
+	Tool          *ToolRun `protobuf:"bytes,6,opt,name=tool,proto3" json:"tool,omitempty"` // of a step that is a run of a tool
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2669,6 +2673,73 @@ func (x *Timing) GetDid() string {
 	return ""
 }
 
+func (x *Timing) GetStart() int64 {
+	if x != nil {
+		return x.Start
+	}
+	return 0
+}
+
+func (x *Timing) GetTool() *ToolRun {
+	if x != nil {
+		return x.Tool
+	}
+	return nil
+}
+
+// ToolRun says how a tool's process ended.
+type ToolRun struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	ExitCode      int32                  `protobuf:"varint,1,opt,name=exit_code,json=exitCode,proto3" json:"exit_code,omitempty"` // -1 when a signal ended it
+	Signal        string                 `protobuf:"bytes,2,opt,name=signal,proto3" json:"signal,omitempty"`                      // "segmentation fault", or empty
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ToolRun) Reset() {
+	*x = ToolRun{}
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[36]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ToolRun) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ToolRun) ProtoMessage() {}
+
+func (x *ToolRun) ProtoReflect() protoreflect.Message {
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[36]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ToolRun.ProtoReflect.Descriptor instead.
+func (*ToolRun) Descriptor() ([]byte, []int) {
+	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{36}
+}
+
+func (x *ToolRun) GetExitCode() int32 {
+	if x != nil {
+		return x.ExitCode
+	}
+	return 0
+}
+
+func (x *ToolRun) GetSignal() string {
+	if x != nil {
+		return x.Signal
+	}
+	return ""
+}
+
 // Tool is a program of the machine whose output is in an artifact.
 type Tool struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -2682,7 +2753,7 @@ type Tool struct {
 
 func (x *Tool) Reset() {
 	*x = Tool{}
-	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[36]
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2694,7 +2765,7 @@ func (x *Tool) String() string {
 func (*Tool) ProtoMessage() {}
 
 func (x *Tool) ProtoReflect() protoreflect.Message {
-	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[36]
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2707,7 +2778,7 @@ func (x *Tool) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Tool.ProtoReflect.Descriptor instead.
 func (*Tool) Descriptor() ([]byte, []int) {
-	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{36}
+	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *Tool) GetName() string {
@@ -2748,7 +2819,7 @@ type ListToolsRequest struct {
 
 func (x *ListToolsRequest) Reset() {
 	*x = ListToolsRequest{}
-	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[37]
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2760,7 +2831,7 @@ func (x *ListToolsRequest) String() string {
 func (*ListToolsRequest) ProtoMessage() {}
 
 func (x *ListToolsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[37]
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2773,7 +2844,7 @@ func (x *ListToolsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListToolsRequest.ProtoReflect.Descriptor instead.
 func (*ListToolsRequest) Descriptor() ([]byte, []int) {
-	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{37}
+	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *ListToolsRequest) GetTarget() *Target {
@@ -2812,7 +2883,7 @@ type ListToolsResponse struct {
 
 func (x *ListToolsResponse) Reset() {
 	*x = ListToolsResponse{}
-	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[38]
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2824,7 +2895,7 @@ func (x *ListToolsResponse) String() string {
 func (*ListToolsResponse) ProtoMessage() {}
 
 func (x *ListToolsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[38]
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2837,7 +2908,7 @@ func (x *ListToolsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListToolsResponse.ProtoReflect.Descriptor instead.
 func (*ListToolsResponse) Descriptor() ([]byte, []int) {
-	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{38}
+	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *ListToolsResponse) GetTools() []*Tool {
@@ -2888,7 +2959,7 @@ type RunPassesRequest struct {
 
 func (x *RunPassesRequest) Reset() {
 	*x = RunPassesRequest{}
-	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[39]
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2900,7 +2971,7 @@ func (x *RunPassesRequest) String() string {
 func (*RunPassesRequest) ProtoMessage() {}
 
 func (x *RunPassesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[39]
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2913,7 +2984,7 @@ func (x *RunPassesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunPassesRequest.ProtoReflect.Descriptor instead.
 func (*RunPassesRequest) Descriptor() ([]byte, []int) {
-	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{39}
+	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *RunPassesRequest) GetHeader() *RunPassesHeader {
@@ -2947,7 +3018,7 @@ type RunPassesHeader struct {
 
 func (x *RunPassesHeader) Reset() {
 	*x = RunPassesHeader{}
-	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[40]
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2959,7 +3030,7 @@ func (x *RunPassesHeader) String() string {
 func (*RunPassesHeader) ProtoMessage() {}
 
 func (x *RunPassesHeader) ProtoReflect() protoreflect.Message {
-	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[40]
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2972,7 +3043,7 @@ func (x *RunPassesHeader) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunPassesHeader.ProtoReflect.Descriptor instead.
 func (*RunPassesHeader) Descriptor() ([]byte, []int) {
-	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{40}
+	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *RunPassesHeader) GetTarget() *Target {
@@ -3057,7 +3128,7 @@ type RunPassesEvent struct {
 
 func (x *RunPassesEvent) Reset() {
 	*x = RunPassesEvent{}
-	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[41]
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3069,7 +3140,7 @@ func (x *RunPassesEvent) String() string {
 func (*RunPassesEvent) ProtoMessage() {}
 
 func (x *RunPassesEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[41]
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3082,7 +3153,7 @@ func (x *RunPassesEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunPassesEvent.ProtoReflect.Descriptor instead.
 func (*RunPassesEvent) Descriptor() ([]byte, []int) {
-	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{41}
+	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *RunPassesEvent) GetDiagnostics() []*Diagnostic {
@@ -3154,7 +3225,7 @@ type PassText struct {
 
 func (x *PassText) Reset() {
 	*x = PassText{}
-	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[42]
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3166,7 +3237,7 @@ func (x *PassText) String() string {
 func (*PassText) ProtoMessage() {}
 
 func (x *PassText) ProtoReflect() protoreflect.Message {
-	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[42]
+	mi := &file_tritonc_backend_v1_backend_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3179,7 +3250,7 @@ func (x *PassText) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PassText.ProtoReflect.Descriptor instead.
 func (*PassText) Descriptor() ([]byte, []int) {
-	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{42}
+	return file_tritonc_backend_v1_backend_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *PassText) GetName() string {
@@ -3425,12 +3496,17 @@ const file_tritonc_backend_v1_backend_proto_rawDesc = "" +
 	"\rArtifactPiece\x12\x14\n" +
 	"\x05stage\x18\x01 \x01(\tR\x05stage\x12\x12\n" +
 	"\x04data\x18\x02 \x01(\fR\x04data\x12\x12\n" +
-	"\x04size\x18\x03 \x01(\x03R\x04size\"f\n" +
+	"\x04size\x18\x03 \x01(\x03R\x04size\"\xad\x01\n" +
 	"\x06Timing\x12\x14\n" +
 	"\x05stage\x18\x01 \x01(\tR\x05stage\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12 \n" +
 	"\vnanoseconds\x18\x03 \x01(\x03R\vnanoseconds\x12\x10\n" +
-	"\x03did\x18\x04 \x01(\tR\x03did\"`\n" +
+	"\x03did\x18\x04 \x01(\tR\x03did\x12\x14\n" +
+	"\x05start\x18\x05 \x01(\x03R\x05start\x12/\n" +
+	"\x04tool\x18\x06 \x01(\v2\x1b.tritonc.backend.v1.ToolRunR\x04tool\">\n" +
+	"\aToolRun\x12\x1b\n" +
+	"\texit_code\x18\x01 \x01(\x05R\bexitCode\x12\x16\n" +
+	"\x06signal\x18\x02 \x01(\tR\x06signal\"`\n" +
 	"\x04Tool\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
 	"\x04path\x18\x02 \x01(\tR\x04path\x12\x18\n" +
@@ -3509,7 +3585,7 @@ func file_tritonc_backend_v1_backend_proto_rawDescGZIP() []byte {
 }
 
 var file_tritonc_backend_v1_backend_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_tritonc_backend_v1_backend_proto_msgTypes = make([]protoimpl.MessageInfo, 48)
+var file_tritonc_backend_v1_backend_proto_msgTypes = make([]protoimpl.MessageInfo, 49)
 var file_tritonc_backend_v1_backend_proto_goTypes = []any{
 	(Diagnostic_Severity)(0),       // 0: tritonc.backend.v1.Diagnostic.Severity
 	(Diagnostic_Kind)(0),           // 1: tritonc.backend.v1.Diagnostic.Kind
@@ -3549,18 +3625,19 @@ var file_tritonc_backend_v1_backend_proto_goTypes = []any{
 	(*Progress)(nil),               // 35: tritonc.backend.v1.Progress
 	(*ArtifactPiece)(nil),          // 36: tritonc.backend.v1.ArtifactPiece
 	(*Timing)(nil),                 // 37: tritonc.backend.v1.Timing
-	(*Tool)(nil),                   // 38: tritonc.backend.v1.Tool
-	(*ListToolsRequest)(nil),       // 39: tritonc.backend.v1.ListToolsRequest
-	(*ListToolsResponse)(nil),      // 40: tritonc.backend.v1.ListToolsResponse
-	(*RunPassesRequest)(nil),       // 41: tritonc.backend.v1.RunPassesRequest
-	(*RunPassesHeader)(nil),        // 42: tritonc.backend.v1.RunPassesHeader
-	(*RunPassesEvent)(nil),         // 43: tritonc.backend.v1.RunPassesEvent
-	(*PassText)(nil),               // 44: tritonc.backend.v1.PassText
-	nil,                            // 45: tritonc.backend.v1.ParseOptionsRequest.SettingsEntry
-	nil,                            // 46: tritonc.backend.v1.AddStagesRequest.SettingsEntry
-	nil,                            // 47: tritonc.backend.v1.RunStagesHeader.SettingsEntry
-	nil,                            // 48: tritonc.backend.v1.ListToolsRequest.SettingsEntry
-	nil,                            // 49: tritonc.backend.v1.RunPassesHeader.SettingsEntry
+	(*ToolRun)(nil),                // 38: tritonc.backend.v1.ToolRun
+	(*Tool)(nil),                   // 39: tritonc.backend.v1.Tool
+	(*ListToolsRequest)(nil),       // 40: tritonc.backend.v1.ListToolsRequest
+	(*ListToolsResponse)(nil),      // 41: tritonc.backend.v1.ListToolsResponse
+	(*RunPassesRequest)(nil),       // 42: tritonc.backend.v1.RunPassesRequest
+	(*RunPassesHeader)(nil),        // 43: tritonc.backend.v1.RunPassesHeader
+	(*RunPassesEvent)(nil),         // 44: tritonc.backend.v1.RunPassesEvent
+	(*PassText)(nil),               // 45: tritonc.backend.v1.PassText
+	nil,                            // 46: tritonc.backend.v1.ParseOptionsRequest.SettingsEntry
+	nil,                            // 47: tritonc.backend.v1.AddStagesRequest.SettingsEntry
+	nil,                            // 48: tritonc.backend.v1.RunStagesHeader.SettingsEntry
+	nil,                            // 49: tritonc.backend.v1.ListToolsRequest.SettingsEntry
+	nil,                            // 50: tritonc.backend.v1.RunPassesHeader.SettingsEntry
 }
 var file_tritonc_backend_v1_backend_proto_depIdxs = []int32{
 	0,  // 0: tritonc.backend.v1.Diagnostic.severity:type_name -> tritonc.backend.v1.Diagnostic.Severity
@@ -3586,57 +3663,58 @@ var file_tritonc_backend_v1_backend_proto_depIdxs = []int32{
 	2,  // 20: tritonc.backend.v1.SupportsTargetResponse.target:type_name -> tritonc.backend.v1.Target
 	3,  // 21: tritonc.backend.v1.SupportsTargetResponse.diagnostics:type_name -> tritonc.backend.v1.Diagnostic
 	2,  // 22: tritonc.backend.v1.ParseOptionsRequest.target:type_name -> tritonc.backend.v1.Target
-	45, // 23: tritonc.backend.v1.ParseOptionsRequest.settings:type_name -> tritonc.backend.v1.ParseOptionsRequest.SettingsEntry
+	46, // 23: tritonc.backend.v1.ParseOptionsRequest.settings:type_name -> tritonc.backend.v1.ParseOptionsRequest.SettingsEntry
 	3,  // 24: tritonc.backend.v1.ParseOptionsResponse.diagnostics:type_name -> tritonc.backend.v1.Diagnostic
 	2,  // 25: tritonc.backend.v1.AddStagesRequest.target:type_name -> tritonc.backend.v1.Target
-	46, // 26: tritonc.backend.v1.AddStagesRequest.settings:type_name -> tritonc.backend.v1.AddStagesRequest.SettingsEntry
+	47, // 26: tritonc.backend.v1.AddStagesRequest.settings:type_name -> tritonc.backend.v1.AddStagesRequest.SettingsEntry
 	30, // 27: tritonc.backend.v1.AddStagesResponse.stages:type_name -> tritonc.backend.v1.Stage
 	3,  // 28: tritonc.backend.v1.AddStagesResponse.diagnostics:type_name -> tritonc.backend.v1.Diagnostic
 	31, // 29: tritonc.backend.v1.Stage.passes:type_name -> tritonc.backend.v1.PassRow
 	33, // 30: tritonc.backend.v1.RunStagesRequest.header:type_name -> tritonc.backend.v1.RunStagesHeader
 	2,  // 31: tritonc.backend.v1.RunStagesHeader.target:type_name -> tritonc.backend.v1.Target
-	47, // 32: tritonc.backend.v1.RunStagesHeader.settings:type_name -> tritonc.backend.v1.RunStagesHeader.SettingsEntry
+	48, // 32: tritonc.backend.v1.RunStagesHeader.settings:type_name -> tritonc.backend.v1.RunStagesHeader.SettingsEntry
 	35, // 33: tritonc.backend.v1.RunStagesEvent.progress:type_name -> tritonc.backend.v1.Progress
 	3,  // 34: tritonc.backend.v1.RunStagesEvent.diagnostics:type_name -> tritonc.backend.v1.Diagnostic
 	37, // 35: tritonc.backend.v1.RunStagesEvent.timings:type_name -> tritonc.backend.v1.Timing
-	38, // 36: tritonc.backend.v1.RunStagesEvent.tools:type_name -> tritonc.backend.v1.Tool
+	39, // 36: tritonc.backend.v1.RunStagesEvent.tools:type_name -> tritonc.backend.v1.Tool
 	36, // 37: tritonc.backend.v1.RunStagesEvent.artifacts:type_name -> tritonc.backend.v1.ArtifactPiece
-	2,  // 38: tritonc.backend.v1.ListToolsRequest.target:type_name -> tritonc.backend.v1.Target
-	48, // 39: tritonc.backend.v1.ListToolsRequest.settings:type_name -> tritonc.backend.v1.ListToolsRequest.SettingsEntry
-	38, // 40: tritonc.backend.v1.ListToolsResponse.tools:type_name -> tritonc.backend.v1.Tool
-	3,  // 41: tritonc.backend.v1.ListToolsResponse.diagnostics:type_name -> tritonc.backend.v1.Diagnostic
-	42, // 42: tritonc.backend.v1.RunPassesRequest.header:type_name -> tritonc.backend.v1.RunPassesHeader
-	2,  // 43: tritonc.backend.v1.RunPassesHeader.target:type_name -> tritonc.backend.v1.Target
-	49, // 44: tritonc.backend.v1.RunPassesHeader.settings:type_name -> tritonc.backend.v1.RunPassesHeader.SettingsEntry
-	3,  // 45: tritonc.backend.v1.RunPassesEvent.diagnostics:type_name -> tritonc.backend.v1.Diagnostic
-	37, // 46: tritonc.backend.v1.RunPassesEvent.timings:type_name -> tritonc.backend.v1.Timing
-	44, // 47: tritonc.backend.v1.RunPassesEvent.dumps:type_name -> tritonc.backend.v1.PassText
-	44, // 48: tritonc.backend.v1.RunPassesEvent.analyses:type_name -> tritonc.backend.v1.PassText
-	4,  // 49: tritonc.backend.v1.Backend.Describe:input_type -> tritonc.backend.v1.DescribeRequest
-	17, // 50: tritonc.backend.v1.Backend.LoadDialects:input_type -> tritonc.backend.v1.LoadDialectsRequest
-	19, // 51: tritonc.backend.v1.Backend.GetModuleMap:input_type -> tritonc.backend.v1.GetModuleMapRequest
-	22, // 52: tritonc.backend.v1.Backend.GetModule:input_type -> tritonc.backend.v1.GetModuleRequest
-	24, // 53: tritonc.backend.v1.Backend.SupportsTarget:input_type -> tritonc.backend.v1.SupportsTargetRequest
-	26, // 54: tritonc.backend.v1.Backend.ParseOptions:input_type -> tritonc.backend.v1.ParseOptionsRequest
-	28, // 55: tritonc.backend.v1.Backend.AddStages:input_type -> tritonc.backend.v1.AddStagesRequest
-	32, // 56: tritonc.backend.v1.Backend.RunStages:input_type -> tritonc.backend.v1.RunStagesRequest
-	41, // 57: tritonc.backend.v1.Backend.RunPasses:input_type -> tritonc.backend.v1.RunPassesRequest
-	39, // 58: tritonc.backend.v1.Backend.ListTools:input_type -> tritonc.backend.v1.ListToolsRequest
-	5,  // 59: tritonc.backend.v1.Backend.Describe:output_type -> tritonc.backend.v1.DescribeResponse
-	18, // 60: tritonc.backend.v1.Backend.LoadDialects:output_type -> tritonc.backend.v1.LoadDialectsResponse
-	20, // 61: tritonc.backend.v1.Backend.GetModuleMap:output_type -> tritonc.backend.v1.GetModuleMapResponse
-	23, // 62: tritonc.backend.v1.Backend.GetModule:output_type -> tritonc.backend.v1.GetModuleResponse
-	25, // 63: tritonc.backend.v1.Backend.SupportsTarget:output_type -> tritonc.backend.v1.SupportsTargetResponse
-	27, // 64: tritonc.backend.v1.Backend.ParseOptions:output_type -> tritonc.backend.v1.ParseOptionsResponse
-	29, // 65: tritonc.backend.v1.Backend.AddStages:output_type -> tritonc.backend.v1.AddStagesResponse
-	34, // 66: tritonc.backend.v1.Backend.RunStages:output_type -> tritonc.backend.v1.RunStagesEvent
-	43, // 67: tritonc.backend.v1.Backend.RunPasses:output_type -> tritonc.backend.v1.RunPassesEvent
-	40, // 68: tritonc.backend.v1.Backend.ListTools:output_type -> tritonc.backend.v1.ListToolsResponse
-	59, // [59:69] is the sub-list for method output_type
-	49, // [49:59] is the sub-list for method input_type
-	49, // [49:49] is the sub-list for extension type_name
-	49, // [49:49] is the sub-list for extension extendee
-	0,  // [0:49] is the sub-list for field type_name
+	38, // 38: tritonc.backend.v1.Timing.tool:type_name -> tritonc.backend.v1.ToolRun
+	2,  // 39: tritonc.backend.v1.ListToolsRequest.target:type_name -> tritonc.backend.v1.Target
+	49, // 40: tritonc.backend.v1.ListToolsRequest.settings:type_name -> tritonc.backend.v1.ListToolsRequest.SettingsEntry
+	39, // 41: tritonc.backend.v1.ListToolsResponse.tools:type_name -> tritonc.backend.v1.Tool
+	3,  // 42: tritonc.backend.v1.ListToolsResponse.diagnostics:type_name -> tritonc.backend.v1.Diagnostic
+	43, // 43: tritonc.backend.v1.RunPassesRequest.header:type_name -> tritonc.backend.v1.RunPassesHeader
+	2,  // 44: tritonc.backend.v1.RunPassesHeader.target:type_name -> tritonc.backend.v1.Target
+	50, // 45: tritonc.backend.v1.RunPassesHeader.settings:type_name -> tritonc.backend.v1.RunPassesHeader.SettingsEntry
+	3,  // 46: tritonc.backend.v1.RunPassesEvent.diagnostics:type_name -> tritonc.backend.v1.Diagnostic
+	37, // 47: tritonc.backend.v1.RunPassesEvent.timings:type_name -> tritonc.backend.v1.Timing
+	45, // 48: tritonc.backend.v1.RunPassesEvent.dumps:type_name -> tritonc.backend.v1.PassText
+	45, // 49: tritonc.backend.v1.RunPassesEvent.analyses:type_name -> tritonc.backend.v1.PassText
+	4,  // 50: tritonc.backend.v1.Backend.Describe:input_type -> tritonc.backend.v1.DescribeRequest
+	17, // 51: tritonc.backend.v1.Backend.LoadDialects:input_type -> tritonc.backend.v1.LoadDialectsRequest
+	19, // 52: tritonc.backend.v1.Backend.GetModuleMap:input_type -> tritonc.backend.v1.GetModuleMapRequest
+	22, // 53: tritonc.backend.v1.Backend.GetModule:input_type -> tritonc.backend.v1.GetModuleRequest
+	24, // 54: tritonc.backend.v1.Backend.SupportsTarget:input_type -> tritonc.backend.v1.SupportsTargetRequest
+	26, // 55: tritonc.backend.v1.Backend.ParseOptions:input_type -> tritonc.backend.v1.ParseOptionsRequest
+	28, // 56: tritonc.backend.v1.Backend.AddStages:input_type -> tritonc.backend.v1.AddStagesRequest
+	32, // 57: tritonc.backend.v1.Backend.RunStages:input_type -> tritonc.backend.v1.RunStagesRequest
+	42, // 58: tritonc.backend.v1.Backend.RunPasses:input_type -> tritonc.backend.v1.RunPassesRequest
+	40, // 59: tritonc.backend.v1.Backend.ListTools:input_type -> tritonc.backend.v1.ListToolsRequest
+	5,  // 60: tritonc.backend.v1.Backend.Describe:output_type -> tritonc.backend.v1.DescribeResponse
+	18, // 61: tritonc.backend.v1.Backend.LoadDialects:output_type -> tritonc.backend.v1.LoadDialectsResponse
+	20, // 62: tritonc.backend.v1.Backend.GetModuleMap:output_type -> tritonc.backend.v1.GetModuleMapResponse
+	23, // 63: tritonc.backend.v1.Backend.GetModule:output_type -> tritonc.backend.v1.GetModuleResponse
+	25, // 64: tritonc.backend.v1.Backend.SupportsTarget:output_type -> tritonc.backend.v1.SupportsTargetResponse
+	27, // 65: tritonc.backend.v1.Backend.ParseOptions:output_type -> tritonc.backend.v1.ParseOptionsResponse
+	29, // 66: tritonc.backend.v1.Backend.AddStages:output_type -> tritonc.backend.v1.AddStagesResponse
+	34, // 67: tritonc.backend.v1.Backend.RunStages:output_type -> tritonc.backend.v1.RunStagesEvent
+	44, // 68: tritonc.backend.v1.Backend.RunPasses:output_type -> tritonc.backend.v1.RunPassesEvent
+	41, // 69: tritonc.backend.v1.Backend.ListTools:output_type -> tritonc.backend.v1.ListToolsResponse
+	60, // [60:70] is the sub-list for method output_type
+	50, // [50:60] is the sub-list for method input_type
+	50, // [50:50] is the sub-list for extension type_name
+	50, // [50:50] is the sub-list for extension extendee
+	0,  // [0:50] is the sub-list for field type_name
 }
 
 func init() { file_tritonc_backend_v1_backend_proto_init() }
@@ -3650,7 +3728,7 @@ func file_tritonc_backend_v1_backend_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_tritonc_backend_v1_backend_proto_rawDesc), len(file_tritonc_backend_v1_backend_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   48,
+			NumMessages:   49,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
