@@ -16,6 +16,7 @@ import (
 
 	"github.com/tritonc/tritonc/core/cache"
 	"github.com/tritonc/tritonc/core/diag"
+	"github.com/tritonc/tritonc/core/span"
 	"github.com/tritonc/tritonc/core/trust"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
@@ -258,10 +259,24 @@ func (c *cachedTrip) log(format string, args ...any) {
 }
 
 // kernel is the one that the cache has, or nil.
-func (c *cachedTrip) kernel() *Kernel {
+func (c *cachedTrip) kernel(ctx context.Context) *Kernel {
 	if c == nil {
+		span.Of(ctx).Set(span.String(localResult, cacheOff))
 		return nil
 	}
+	_, s := span.Start(ctx, "cache")
+	k := c.look()
+	found := cacheMiss
+	if k != nil {
+		found = cacheHit
+	}
+	s.Set(span.String(localResult, found))
+	s.End(nil)
+	span.Of(ctx).Set(span.String(localResult, found))
+	return k
+}
+
+func (c *cachedTrip) look() *Kernel {
 	start := time.Now()
 	e, k, err := c.read()
 	if err == nil && !e.samePrograms(c.path) {

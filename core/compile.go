@@ -10,11 +10,19 @@ import (
 	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/ir/text"
 	"github.com/tritonc/tritonc/core/plugin/wire"
+	"github.com/tritonc/tritonc/core/span"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
 
 // Compile takes src through the stages of target's backend, as far as opts asks.
 func Compile(ctx context.Context, src *Source, target Target, opts *Options) (*Kernel, error) {
+	ctx, s := src.Span(ctx, "compile", target)
+	k, err := compile(ctx, src, target, opts)
+	s.End(err)
+	return k, err
+}
+
+func compile(ctx context.Context, src *Source, target Target, opts *Options) (*Kernel, error) {
 	src, err := src.toCompile(ctx, target, opts)
 	if err != nil {
 		return nil, err
@@ -22,7 +30,7 @@ func Compile(ctx context.Context, src *Source, target Target, opts *Options) (*K
 	ctx = wire.WithKernel(ctx, src.kernel())
 	t := &trip{src: src, opts: opts}
 	cached := t.openCache(ctx, target)
-	if k := cached.kernel(); k != nil {
+	if k := cached.kernel(ctx); k != nil {
 		return k.launchable(opts)
 	}
 	shared := cached.share(ctx)
@@ -94,6 +102,8 @@ func (t *trip) clock(stage string) func() {
 }
 
 func (t *trip) meetBackend(ctx context.Context, target Target) (err error) {
+	ctx, s := span.Start(ctx, "meet backend")
+	defer func() { s.End(err) }()
 	begin := time.Now().Add(-t.identifying)
 	defer func() { t.timings = append(t.timings, Timing{Stage: startStage, Time: time.Since(begin)}) }()
 	if t.backend, t.target, err = t.opts.Select(ctx, target); err != nil {
@@ -114,7 +124,9 @@ func (t *trip) awaitBackend(ctx context.Context) error {
 		return nil
 	}
 	begin := time.Now()
+	ctx, s := span.Start(ctx, "await backend")
 	err := t.await(ctx)
+	s.End(err)
 	for i := range t.timings {
 		if row := &t.timings[i]; row.Stage == startStage {
 			row.Time += time.Since(begin)

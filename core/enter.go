@@ -13,6 +13,7 @@ import (
 	"github.com/tritonc/tritonc/core/frontend"
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/ir/text"
+	"github.com/tritonc/tritonc/core/span"
 	"github.com/tritonc/tritonc/core/work"
 )
 
@@ -26,6 +27,8 @@ func (t *trip) enter(ctx context.Context) (err error) {
 	}
 	t.timings = append(t.timings, Timing{Stage: "parse", Time: t.src.python.parsing})
 	defer t.clock("front end")()
+	ctx, s := span.Start(ctx, "front end")
+	defer func() { s.End(err) }()
 	opts, err := t.frontendOptions()
 	if err != nil {
 		return err

@@ -16,10 +16,10 @@ func Cached(ctx context.Context, src *Source, target Target, opts *Options) (*Ke
 	}
 	t := &trip{src: src, opts: opts}
 	cached := t.openCache(wire.WithKernel(ctx, src.kernel()), target)
-	k := cached.kernel()
+	k := cached.kernel(ctx)
 	if k == nil {
 		if shared := cached.share(ctx); shared != nil {
-			k = shared.lookUp(ctx, time.Now())
+			k = shared.traced(ctx, func(ctx context.Context) *Kernel { return shared.lookUp(ctx, time.Now()) })
 		}
 	}
 	if k == nil {

@@ -18,6 +18,7 @@ import (
 	"github.com/tritonc/tritonc/core/cache"
 	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/plugin/wire"
+	"github.com/tritonc/tritonc/core/span"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
 
@@ -127,8 +128,32 @@ func (c *cachedTrip) describeMachine(ctx context.Context) *Machine {
 // waits for that.
 func (s *sharedTrip) kernel(ctx context.Context) *Kernel {
 	if s == nil {
+		span.Of(ctx).Set(span.String(sharedResult, cacheOff))
 		return nil
 	}
+	return s.traced(ctx, s.kernelOrClaim)
+}
+
+// traced has look made a span.
+func (s *sharedTrip) traced(ctx context.Context, look func(context.Context) *Kernel) *Kernel {
+	in, sp := span.Start(ctx, "shared cache")
+	k := look(in)
+	found := cacheMiss
+	switch off, ok := s.Shared.(cache.Away); {
+	case k != nil:
+		found = cacheHit
+	case ok && off.Away():
+		found = cacheOff
+	}
+	sp.Set(span.String(sharedResult, found))
+	sp.End(ctx.Err())
+	span.Of(ctx).Set(span.String(sharedResult, found))
+	return k
+}
+
+// kernelOrClaim looks for the kernel until it is there, or until it is this machine's to
+// make.
+func (s *sharedTrip) kernelOrClaim(ctx context.Context) *Kernel {
 	start := time.Now()
 	for range maxWaits {
 		if k := s.lookUp(ctx, start); k != nil {
@@ -138,7 +163,10 @@ func (s *sharedTrip) kernel(ctx context.Context) *Kernel {
 		if s.claim != nil || ctx.Err() != nil {
 			return nil // nobody has made it between our look and our claim
 		}
-		claim, waited := s.Shared.Claim(ctx, s.key)
+		in, sp := span.Start(ctx, "claim")
+		claim, waited := s.Shared.Claim(in, s.key)
+		sp.Set(span.Bool("tritonc.cache.claimed", claim != nil), span.Bool("tritonc.cache.waited", waited))
+		sp.End(nil)
 		if s.claim = claim; claim == nil && !waited {
 			return nil
 		}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/frontend"
+	"github.com/tritonc/tritonc/core/span"
 )
 
 // Want says which kernels of a Python file are to be compiled, and how.
@@ -32,6 +33,8 @@ const AllConfigs = frontend.AllConfigs
 // says. A src that Variants has returned before is not parsed again.
 func Variants(ctx context.Context, src *Source, target Target, opts *Options, want Want) (variants []*Source, err error) {
 	defer func() { err = overMemory(src.Path, err) }()
+	ctx, s := src.Span(ctx, "read", target)
+	defer func() { s.Set(span.Int("tritonc.variants", len(variants))); s.End(err) }()
 	p, err := src.open(target, opts)
 	if err != nil {
 		return nil, err

@@ -10,6 +10,7 @@ import (
 
 	"github.com/tritonc/tritonc/cmd/tritonc/serve"
 	"github.com/tritonc/tritonc/core/diag"
+	"github.com/tritonc/tritonc/core/span"
 	"github.com/tritonc/tritonc/core/trust"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
@@ -69,7 +70,10 @@ func (f *compileFlags) askServer(ctx context.Context, env *environment, files []
 		return false, nil
 	}
 	sink := &serverSink{env: env, live: f.verbose > 0}
-	code, err := client.Compile(ctx, req, sink)
+	in, s := span.StartKind(ctx, span.Client, "compile by a server")
+	req.Env = withParent(in, req.Env)
+	code, err := client.Compile(in, req, sink)
+	s.End(err)
 	sink.endBar()
 	var refused *serve.RefusedError
 	switch {

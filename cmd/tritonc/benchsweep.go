@@ -64,7 +64,7 @@ func parseSweep(text string) (sweep, error) {
 		s.values = splitList(values)
 		return s, nil
 	}
-	s.values, err = span(text, values)
+	s.values, err = readRange(text, values)
 	return s, err
 }
 
@@ -91,8 +91,8 @@ func splitList(text string) []string {
 	return append(list, strings.TrimSpace(text[from:]))
 }
 
-// span reads FIRST:LAST:xFACTOR and FIRST:LAST:STEP; LAST is included if it is met.
-func span(flag, text string) ([]string, error) {
+// readRange reads FIRST:LAST:xFACTOR and FIRST:LAST:STEP; LAST is included if it is met.
+func readRange(flag, text string) ([]string, error) {
 	wrong := usagef("--sweep %s: %s is neither FIRST:LAST:xFACTOR nor FIRST:LAST:STEP", flag, text).
 		withHelp("for example 256:4096:x2, or 256:4096:256")
 	parts := strings.Split(text, ":")

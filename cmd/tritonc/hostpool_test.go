@@ -27,7 +27,9 @@ func newPooled(t *testing.T) *pooled {
 	t.Helper()
 	hosts := &hostPool{}
 	p := &pooled{hosts: hosts}
-	p.served = newServed(t, sdk.ProgramHash(), func(ctx context.Context, call *serve.Call) int { return serveCompile(ctx, call, hosts, &sharedPool{}) })
+	p.served = newServed(t, sdk.ProgramHash(), func(ctx context.Context, call *serve.Call) int {
+		return serveCompile(ctx, t.Context(), call, hosts, &sharedPool{})
+	})
 	t.Cleanup(hosts.close) // before the server ends: nothing is under way
 	return p
 }

@@ -59,6 +59,8 @@ type environment struct {
 	hosts *hostPool
 	// shared are the connections with caches that machines share.
 	shared *sharedPool
+	// traced is what is told of the command, if the environment wants that.
+	traced *traced
 	// passes are those that opt runs without a backend.
 	passes []*pass.Pass
 }
@@ -81,5 +83,7 @@ func run(ctx context.Context, args []string, env *environment) int {
 	root.SetArgs(mlirArgs(root, env.passes, args))
 	root.SetOut(env.stdout)
 	root.SetErr(env.stderr)
-	return env.report.error(root.ExecuteContext(ctx))
+	code := env.report.error(root.ExecuteContext(ctx))
+	env.endTrace(code)
+	return code
 }

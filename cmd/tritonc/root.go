@@ -102,6 +102,7 @@ func bareRoot(env *environment) *cobra.Command {
 	all.Int64Var(&env.maxMemory, "max-memory", defaultMaxMemory(env), "`MIB` of memory that a compile may take in each process, tools apart; 0 means no limit")
 	env.confine.add(all)
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
+		env.startTrace(cmd)
 		if err := env.confine.settle(cmd, env); err != nil {
 			return err
 		}

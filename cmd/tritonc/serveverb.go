@@ -96,7 +96,9 @@ func (f *serveFlags) run(cmd *cobra.Command, env *environment) error {
 	defer hosts.close()
 	server, err := serve.Listen(serve.Config{
 		Socket: socket, Build: sdk.ProgramHash(), Jobs: jobs, Idle: f.idle,
-		Handle:   func(ctx context.Context, call *serve.Call) int { return serveCompile(ctx, call, hosts, env.shared) },
+		Handle: func(ctx context.Context, call *serve.Call) int {
+			return serveCompile(ctx, cmd.Context(), call, hosts, env.shared)
+		},
 		Backends: hosts.running, Log: env.report.note,
 	})
 	if err != nil {

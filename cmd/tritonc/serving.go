@@ -12,8 +12,11 @@ import (
 	"github.com/tritonc/tritonc/core"
 )
 
-// serveCompile runs a client's command line and returns its exit code.
-func serveCompile(ctx context.Context, call *serve.Call, hosts *hostPool, shared *sharedPool) int {
+// serveCompile runs a client's command line and returns its exit code. Of server is the
+// context of the server.
+func serveCompile(ctx, server context.Context, call *serve.Call, hosts *hostPool, shared *sharedPool) (code int) {
+	ctx, s := traceCall(ctx, server, call)
+	defer func() { endSpan(s, code) }()
 	vars := make(map[string]string, len(call.Env))
 	for _, kv := range call.Env {
 		name, value, ok := strings.Cut(kv, "=")

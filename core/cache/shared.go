@@ -18,6 +18,13 @@ type Shared interface {
 	Claim(ctx context.Context, key Key) (claim Claim, waited bool)
 }
 
+// Away is a Shared that may be out of reach for a while.
+type Away interface {
+	Shared
+	// Away reports whether it is, and has nothing for anybody until it is back.
+	Away() bool
+}
+
 // Claim is held by the only one who makes something.
 type Claim interface {
 	// Keep stores an entry, and the index by which it is found, some time later, and then

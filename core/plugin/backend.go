@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -209,7 +210,10 @@ func (b *Backend) RunStages(ctx context.Context, req sdk.RunStagesRequest) (sdk.
 		if req.Settings == nil {
 			req.Settings = b.host.settings(f.Settings)
 		}
-		return c.RunStages(ctx, req)
+		began := time.Now()
+		resp, err := c.RunStages(ctx, req)
+		steps(ctx, began, resp.Timings, err)
+		return resp, err
 	})
 }
 

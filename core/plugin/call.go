@@ -94,6 +94,14 @@ func do[R any](ctx context.Context, b *Backend, t *task, f func(context.Context,
 // try runs a method in a process.
 func try[R any](ctx context.Context, b *Backend, p *process.Process, t *task, f func(context.Context) (R, error)) (R, error) {
 	defer p.Begin()()
+	ctx, s := b.span(ctx, p, t.method)
+	resp, err := tryWithin(ctx, b, p, t, f)
+	s.End(err)
+	return resp, err
+}
+
+// tryWithin is try, within the bound of a call.
+func tryWithin[R any](ctx context.Context, b *Backend, p *process.Process, t *task, f func(context.Context) (R, error)) (R, error) {
 	bounded, cancel := ctx, context.CancelFunc(func() {})
 	if limit := b.host.opts.CallTimeout; limit > 0 {
 		bounded, cancel = context.WithTimeout(ctx, limit)
@@ -225,7 +233,9 @@ func (b *Backend) introduce(ctx context.Context, p *process.Process) (*sdk.Facts
 }
 
 // start runs the backend's program up to an open connection.
-func (b *Backend) start(ctx context.Context, confine process.Confine) (*process.Process, error) {
+func (b *Backend) start(ctx context.Context, confine process.Confine) (_ *process.Process, err error) {
+	ctx, s := b.startSpan(ctx)
+	defer func() { s.End(err) }()
 	opts := &b.host.opts
 	found, err := b.expected()
 	if err != nil {

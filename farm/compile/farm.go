@@ -57,6 +57,13 @@ const maxNeeds = 32
 // Compile has a variant compiled. The error is a *LocalError, ctx's, or one that
 // core.Compile returns.
 func (f *Farm) Compile(ctx context.Context, src *core.Source, target core.Target, opts *core.Options, want core.Want, modules *Modules) (*core.Kernel, error) {
+	ctx, s := src.Span(ctx, "farm", target)
+	k, err := f.compile(ctx, src, target, opts, want, modules)
+	s.End(err)
+	return k, err
+}
+
+func (f *Farm) compile(ctx context.Context, src *core.Source, target core.Target, opts *core.Options, want core.Want, modules *Modules) (*core.Kernel, error) {
 	start := time.Now()
 	refused, err := CallerOnly(ctx, opts.Select, target, opts.Values)
 	if err != nil {

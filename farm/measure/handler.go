@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/tritonc/tritonc/core/span"
 	"github.com/tritonc/tritonc/driver"
 	"github.com/tritonc/tritonc/driver/bench"
 	"github.com/tritonc/tritonc/driver/tune"
@@ -86,7 +87,9 @@ func (h *Handler) Do(ctx context.Context, t *work.Task) (work.Kind, []byte, erro
 		return "", nil, fmt.Errorf("the task is not understood: %w", err)
 	}
 	m := &measuring{Handler: h, request: &r, kernels: make([]driver.Kernel, len(r.Trials)), outcomes: make([]outcome, len(r.Trials))}
-	err = m.all(ctx)
+	in, s := span.Start(ctx, "measure", span.String("tritonc.device", h.On), span.Int("tritonc.trials", len(r.Trials)))
+	err = m.all(in)
+	s.End(err)
 	if missing, ok := errors.AsType[*missingError](err); ok {
 		body, err := json.Marshal(response{On: h.On, Missing: missing.digest, Outcomes: []outcome{}})
 		return work.Measured, body, err

@@ -114,7 +114,7 @@ type connection struct {
 	claims  jetstream.KeyValue
 }
 
-var _ cache.Shared = (*Store)(nil)
+var _ cache.Away = (*Store)(nil)
 
 // New makes a Store. It connects when it is asked for something.
 func New(opts Options) *Store {
@@ -142,6 +142,13 @@ func (s *Store) Close() {
 		s.conn = nil
 	}
 	s.offUntil = time.Now().Add(24 * time.Hour)
+}
+
+// Away implements cache.Away.
+func (s *Store) Away() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.conn == nil && time.Now().Before(s.offUntil)
 }
 
 // Flush waits until all is kept that Claims were given, or the context ends.

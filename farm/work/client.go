@@ -13,6 +13,7 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/tritonc/tritonc/core/span"
 	"github.com/tritonc/tritonc/farm/bus"
 )
 
@@ -269,6 +270,21 @@ func (e *TooLargeError) Error() string {
 // ctx's, or one of those above, or an *UntrustedError. Equal tasks that are under way are
 // done once.
 func (c *Client) Do(ctx context.Context, t *Task) (*Result, error) {
+	ctx, s := span.StartKind(ctx, span.Producer, "farm task", span.String("messaging.system", "nats"))
+	if span.On(ctx) {
+		own := *t
+		own.Parent = span.Inject(ctx)
+		t = &own
+	}
+	r, err := c.do(ctx, t, s)
+	if r != nil {
+		s.Set(span.String("tritonc.worker", r.Worker), span.String("tritonc.result", string(r.Kind)))
+	}
+	s.End(err)
+	return r, err
+}
+
+func (c *Client) do(ctx context.Context, t *Task, s span.Span) (*Result, error) {
 	if limit := c.q.room(); len(t.Body) > limit {
 		return nil, &TooLargeError{len(t.Body), limit}
 	}
@@ -276,6 +292,7 @@ func (c *Client) Do(ctx context.Context, t *Task) (*Result, error) {
 	c.mu.Lock()
 	c.counts.Asked++
 	w := c.waiting[key]
+	s.Set(span.String("tritonc.task", key), span.Bool("tritonc.task.joined", w != nil))
 	if w == nil {
 		w = &waiting{ended: make(chan struct{}), news: make(chan struct{}, 1)}
 		c.waiting[key] = w

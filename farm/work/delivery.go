@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/tritonc/tritonc/core/span"
 )
 
 // delivery is one try of a task.
@@ -71,6 +73,15 @@ func (d *delivery) isHopeless(ctx context.Context) bool {
 	return begun >= d.q.cfg.Tries-1
 }
 
+// span begins one of the task, below that of who asked for it.
+func (d *delivery) span(ctx context.Context, meta *jetstream.MsgMetadata) (context.Context, span.Span) {
+	ctx = span.Extract(ctx, d.msg.Headers().Get(headerParent))
+	return span.StartKind(ctx, span.Consumer, "task",
+		span.String("messaging.system", "nats"), span.String("tritonc.worker", d.ID), span.String("tritonc.task", d.key),
+		span.Int("tritonc.task.try", d.tries), span.Bool("tritonc.task.again", d.again),
+		span.Float("tritonc.task.queued_seconds", time.Since(meta.Timestamp).Seconds()))
+}
+
 // do has the handler do the task.
 func (d *delivery) do(ctx context.Context) (_ *Result, err error) {
 	if d.TaskTimeout > 0 {
@@ -107,14 +118,15 @@ func (d *delivery) do(ctx context.Context) (_ *Result, err error) {
 	return &Result{Kind: kind, Body: body, Worker: d.ID, digest: digestOf(body)}, nil
 }
 
-// answer stores what came of the task and acknowledges it, or gives it back.
-func (d *delivery) answer(ctx context.Context, r *Result, err error) {
+// answer stores what came of the task and acknowledges it, or gives it back. The error is
+// why the task has no result of this try.
+func (d *delivery) answer(ctx context.Context, r *Result, err error) error {
 	if err == nil {
 		err = d.keepResult(ctx, r)
 	}
 	if unfit := (*unfitError)(nil); errors.As(err, &unfit) { // on every worker
 		d.giveUp(ctx, unfit.Error())
-		return
+		return err
 	}
 	switch {
 	case err == nil:
@@ -126,6 +138,7 @@ func (d *delivery) answer(ctx context.Context, r *Result, err error) {
 		d.note(ctx, err.Error())
 		_ = d.msg.NakWithDelay(retryWait)
 	}
+	return err
 }
 
 // keepResult stores a result. It tries again while the server fails, as long as the

@@ -278,6 +278,9 @@ func (q *Queue) publish(ctx context.Context, t *Task, key, not string) error {
 	if not != "" {
 		msg.Header.Set(headerNot, not)
 	}
+	if t.Parent != "" {
+		msg.Header.Set(headerParent, t.Parent)
+	}
 	_, err := q.js.PublishMsg(ctx, msg)
 	var api *jetstream.APIError
 	if errors.As(err, &api) && api.ErrorCode == storeFailed {

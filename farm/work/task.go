@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/nats-io/nats.go"
+
+	"github.com/tritonc/tritonc/core/span"
 )
 
 // A Class is all that workers must have in common to make the same bytes of a task.
@@ -57,6 +59,9 @@ type Task struct {
 	// Again says to a handler that it does a task once more, to see whether the same comes
 	// of it. It is not part of the task.
 	Again bool
+	// Parent is the span of who asks, as core/span has it; not part of the task either. Of
+	// several who ask for the same the first one's counts.
+	Parent string
 }
 
 // Key is the same for tasks that are the same.
@@ -110,6 +115,7 @@ const (
 	headerSignature = "Tritonc-Signature"
 	headerObject    = "Tritonc-Object" // the body is an object, whose name is the digest
 	headerNot       = "Tritonc-Not"    // of a task that another worker than this is to do
+	headerParent    = span.ParentHeader
 )
 
 func digestOf(body []byte) string {

@@ -10,6 +10,8 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/tritonc/tritonc/core/span"
 )
 
 // Handler does tasks.
@@ -114,7 +116,9 @@ func (w *Worker) Run(ctx, now context.Context, q *Queue) error {
 // its own class for the target, so that clients can say what differs.
 func (w *Worker) serve(ctx, now context.Context, c *Class) {
 	id := c.ID()
-	own, err := w.Handler.Class(ctx, c.Target)
+	in, s := span.Start(ctx, "class", span.String("tritonc.target", c.Target), span.String("tritonc.worker", w.ID))
+	own, err := w.Handler.Class(in, c.Target)
+	s.End(nil) // leaving tasks to others is as it should be
 	if errors.Is(err, ErrOther) {
 		return
 	}
@@ -239,11 +243,13 @@ func (w *Worker) handle(ctx, now context.Context, msg jetstream.Msg) {
 		_ = msg.Nak()
 		return
 	}
-	result, err := d.do(now)
+	in, s := d.span(now, meta)
+	result, err := d.do(in)
 	w.free(slots)
 	held = 0
 	w.move(-1, 1)
-	d.answer(now, result, err)
+	s.Event("done")
+	s.End(d.answer(in, result, err))
 }
 
 // take takes slots, of which a task has one or all. It reports false once ctx has ended.

@@ -36,6 +36,12 @@ const natsServer = "github.com/nats-io/nats-server"
 // serverRooms are those that may link it.
 var serverRooms = []string{"internal/natstest", "cmd/tritonc-nats"}
 
+// spans is what a room links that records spans: OpenTelemetry's API, without the SDK.
+var spans = []string{
+	"go.opentelemetry.io/otel/attribute", "go.opentelemetry.io/otel/baggage", "go.opentelemetry.io/otel/codes", "go.opentelemetry.io/otel/internal",
+	"go.opentelemetry.io/otel/propagation", "go.opentelemetry.io/otel/semconv", "go.opentelemetry.io/otel/trace", "go.opentelemetry.io/auto/sdk", "github.com/cespare/xxhash",
+}
+
 // Groups of rooms, from the ground up: each floor sees those below it.
 var (
 	irFloor       = []string{"core/diag", "core/work", "core/ir/..."}
@@ -53,6 +59,7 @@ var (
 var rules = []rule{
 	{"core/diag", nil, stdlibOnly, "every room returns diagnostics"},
 	{"core/work", nil, stdlibOnly, "every room counts what it visits"},
+	{"core/span", nil, spans, "every room may say what it waits for, and none decides who is told"},
 	{"core/work/...", []string{"core/work"}, stdlibOnly, "contexts for tests"},
 	{"core/input", nil, stdlibOnly, "which files are read whole is not an affair of what is in them"},
 	{"core/trust", nil, stdlibOnly, "owners and modes of files are the system's affair"},
@@ -91,8 +98,8 @@ var rules = []rule{
 	{"core/plugin/process", []string{"core/trust", "plugin-sdk/..."}, nil, "processes, whatever is spoken with them"},
 	{"core/plugin/manifest", []string{"core/diag"}, stdlibOnly, "what a backend is made of is told without starting one"},
 	{"core/plugin/install", []string{"core/diag", "core/plugin/manifest", "core/trust", "plugin-sdk/..."}, nil, "what is installed is files; whoever calls it starts their program"},
-	{"core/plugin/conform", append(slices.Clone(dialectFloor), "core/filememo", "core/trust", "core/plugin", "core/plugin/manifest", "core/plugin/process", "core/plugin/wire", "plugin-sdk/..."), nil, "what a host relies on, asked of a program"},
-	{"core/plugin/...", []string{"core/diag", "core/filememo", "core/trust", "core/plugin/wire", "plugin-sdk/..."}, nil, "the host's half of the contract: text, JSON and processes"},
+	{"core/plugin/conform", append(slices.Clone(dialectFloor), "core/filememo", "core/trust", "core/plugin", "core/plugin/manifest", "core/plugin/process", "core/plugin/wire", "core/span", "plugin-sdk/..."), nil, "what a host relies on, asked of a program"},
+	{"core/plugin/...", []string{"core/diag", "core/filememo", "core/span", "core/trust", "core/plugin/wire", "plugin-sdk/..."}, nil, "the host's half of the contract: text, JSON and processes"},
 	{"core/project", []string{"core/diag", "core/input", "core/plugin/manifest"}, []string{"github.com/pelletier/go-toml/v2"}, "what a project says is read without looking for a backend"},
 	{"core/backend", slices.Concat(analysisFloor, authorFloor, kitFloor, []string{"core/transform/facts"}), nil, "a kit for backends of every kind of machine"},
 	{"core/backend/llvm", slices.Concat(lowerFloor, authorFloor, kitFloor, []string{"core/backend"}), nil, "what a vendor's own package would import that has LLVM make its code"},
@@ -130,9 +137,10 @@ var rules = []rule{
 	{"farm/local", []string{"core/filememo", "core/trust"}, []string{"github.com/gofrs/flock", "golang.org/x/sys"}, "who starts a server need not speak with it"},
 	{"farm/bus", []string{"core/diag"}, natsClient, "a connection knows nothing of what is sent over it"},
 	{"farm/compile", []string{"core/...", "plugin-sdk/...", "farm/bus", "farm/work"}, nil, "a compile as a task knows no flag"},
-	{"farm/work", []string{"core/diag", "farm/bus"}, natsClient, "a queue does not know what its tasks are"},
+	{"farm/work", []string{"core/diag", "core/span", "farm/bus"}, slices.Concat(natsClient, spans), "a queue does not know what its tasks are"},
 	{"farm/measure", []string{"core/...", "plugin-sdk/...", "driver/...", "farm/bus", "farm/work"}, nil, "what is measured was compiled before"},
 	{"farm/times", []string{"core/...", "plugin-sdk/...", "driver/...", "farm/bus", "farm/sign"}, nil, "times are what driver/tune measures"},
+	{"cmd/tritonc/tracing", []string{"core/span"}, nil, "where spans go is not an affair of what they are about"},
 	{"cmd/tritonc/serve/...", []string{"core/...", "plugin-sdk/...", "cmd/tritonc/serve/..."}, nil, "who is served, and when, is not an affair of devices and verbs"},
 	{"cmd/tritonc-nats", []string{"core/filememo", "core/trust", "farm/local"}, nil, "a server knows nothing of what it keeps"},
 	{"cmd/...", []string{"backends/npu/chip", "core/...", "plugin-sdk/...", "driver/...", "farm/...", "cmd/..."}, nil, "the command reaches a backend only as a process; chips are what simulated devices know"},
