@@ -16,9 +16,10 @@ import (
 const (
 	standardPercent = 100
 	compilePercent  = 400
+	seldomPercent   = 800
 	// spareBytes is how much a process of CollectSeldom may allocate between two
-	// collections whatever is in use, as far as compilePercent of that has room for it.
-	spareBytes = 32 << 20
+	// collections whatever is in use, as far as seldomPercent of that has room for it.
+	spareBytes = 64 << 20
 )
 
 // collector is the target that this package has set.
@@ -33,7 +34,7 @@ var target = collector{percent: standardPercent}
 
 // CollectSeldom is for the start of a program that compiles: a process that ends after
 // one kernel, or serves one after the other, has a small heap that Go would collect
-// several times a kernel, the first time at 4 MiB. The heap may have some 30 MiB of what
+// several times a kernel, the first time at 4 MiB. The heap may have some 60 MiB of what
 // is not in use from then on. One in which more than that is in use is collected as ever.
 func CollectSeldom() {
 	target.mu.Lock()
@@ -62,11 +63,11 @@ func (c *collector) compile(running bool) {
 // force is not set again.
 func (c *collector) settle() {
 	want := standardPercent
-	switch {
-	case c.compiling:
-		want = compilePercent
-	case c.seldom:
-		want = seldomPercent(inUse())
+	if c.seldom {
+		want = spareFor(inUse())
+	}
+	if c.compiling {
+		want = max(want, compilePercent)
 	}
 	if want == c.percent {
 		return
@@ -78,9 +79,9 @@ func (c *collector) settle() {
 	c.percent = want
 }
 
-// seldomPercent is the target of a process of CollectSeldom with so many bytes in use.
-func seldomPercent(inUse int64) int {
-	return int(min(max(spareBytes*100/max(inUse, 1), standardPercent), compilePercent))
+// spareFor is the target of a process of CollectSeldom with so many bytes in use.
+func spareFor(inUse int64) int {
+	return int(min(max(spareBytes*100/max(inUse, 1), standardPercent), seldomPercent))
 }
 
 // inUse is what the last collection has found in use.
