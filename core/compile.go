@@ -11,6 +11,7 @@ import (
 	"github.com/tritonc/tritonc/core/ir/text"
 	"github.com/tritonc/tritonc/core/plugin/wire"
 	"github.com/tritonc/tritonc/core/span"
+	"github.com/tritonc/tritonc/core/work"
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
 
@@ -23,6 +24,7 @@ func Compile(ctx context.Context, src *Source, target Target, opts *Options) (*K
 }
 
 func compile(ctx context.Context, src *Source, target Target, opts *Options) (*Kernel, error) {
+	work.GrowStack()
 	src, err := src.toCompile(ctx, target, opts)
 	if err != nil {
 		return nil, err

@@ -235,6 +235,7 @@ func tableOf(rows []pass.Row, f pass.Facts) (table []sdk.PassRow, pipeline strin
 
 // RunStages implements sdk.StageRunner.
 func (b *Backend) RunStages(ctx context.Context, req sdk.RunStagesRequest) (sdk.RunStagesResponse, error) {
+	work.GrowStack()
 	c, err := b.NewCompilation(ctx, req)
 	if err != nil {
 		return sdk.RunStagesResponse{}, err
