@@ -68,6 +68,7 @@ func diffCommand(env *environment) *cobra.Command {
 	flags.IntVarP(&f.numStages, "num-stages", "k", 0, "stages of software pipelining (the backend's default)")
 	flags.StringArrayVar(&f.options, "option", nil, "an option of the backend, as `NAME=VALUE`; may be repeated")
 	flags.StringArrayVar(&f.externLibs, "extern-lib", nil, "a library of LLVM IR with functions that the kernel calls,\nas `NAME=PATH`; may be repeated")
+	flags.StringArrayVar(&f.pythonPath, "python-path", nil, "a `FOLDER` of installed packages, as for compiling")
 	flags.CountVarP(&f.verbose, "verbose", "v", "show what tritonc and its backends log")
 	return cmd
 }
@@ -120,8 +121,8 @@ func diffFiles(cmd *cobra.Command, env *environment, f *diffFlags, paths []strin
 // check settles the stage and refuses flags that nothing would heed.
 func (f *diffFlags) check(sources []*core.Source) error {
 	if !slices.ContainsFunc(sources, (*core.Source).IsPython) {
-		if f.stage != "" || f.kernel != "" || f.signature != "" || f.numWarps != 0 || f.numStages != 0 || len(f.options) > 0 {
-			return usagef("--stage, -n, -s, -w, -k and --option are for Python files, and there is none")
+		if f.stage != "" || f.kernel != "" || f.signature != "" || f.numWarps != 0 || f.numStages != 0 || len(f.options) > 0 || len(f.pythonPath) > 0 {
+			return usagef("--stage, -n, -s, -w, -k, --option and --python-path are for Python files, and there is none")
 		}
 		return nil
 	}

@@ -70,7 +70,18 @@ class Case(test_triton.Case):
 class SourceTest(Case):
     def test_of(self):
         self.assertEqual(source.of(self.made()), source.Source(str(self.path), "scaled", SIGNATURE))
-        self.assertEqual(source.of(self.made()).flags(), ("-n", "scaled", "-s", SIGNATURE))
+        *flags, name, path = source.of(self.made()).flags()
+        self.assertEqual((flags, name), (["-n", "scaled", "-s", SIGNATURE], "--python-path"))
+        self.assertEqual(path.split(os.pathsep), source.installed())
+
+    def test_installed(self):
+        """What Python searches is searched, in its order, but not what belongs to Python."""
+        lib, site = self.folder / "lib", self.folder / "site"
+        lib.mkdir()
+        site.mkdir()
+        own = os.path.dirname(os.__file__)
+        with mock.patch.object(sys, "path", ["", str(lib), own, os.path.join(own, "lib-dynload"), str(self.folder / "none.zip"), str(site)]):
+            self.assertEqual(source.installed(), [os.getcwd(), str(lib), str(site)])
 
     def test_literals(self):
         dtype = type("dtype", (), {"__module__": "triton.language.core"})
@@ -136,8 +147,8 @@ class RealTest(Case):
     def install(self, **more):
         return hook.install(test_triton.TRITONC, assemble=False, from_source=True, **more)
 
-    def ttir(self, signature=SIGNATURE):
-        return subprocess.run([test_triton.TRITONC, "-t", "cuda:90", "-n", "scaled", "-s", signature, "--emit", "ttir", "-o", "-", str(self.path)],
+    def ttir(self, signature=SIGNATURE, *flags):
+        return subprocess.run([test_triton.TRITONC, "-t", "cuda:90", "-n", "scaled", "-s", signature, *flags, "--emit", "ttir", "-o", "-", str(self.path)],
                               capture_output=True, text=True, check=True).stdout
 
     def test_versions(self):
@@ -159,6 +170,27 @@ class RealTest(Case):
             self.compile(self.ttir(), source=self.made())
             self.assertEqual((hook.report()["served"], hook.report()["from_source"]), (1, 1))
             hook.uninstall()
+
+    def test_imports(self):
+        """A module that the file imports is the one that this Python finds, by the server and by processes."""
+        first, second = self.folder / "first", self.folder / "second"
+        for folder, scale in ((first, 2), (second, 3)):
+            folder.mkdir()
+            (folder / "scales.py").write_text(f"import triton.language as tl\nSCALE = tl.constexpr({scale})\n")
+        self.path.write_text(KERNELS.replace("SCALE = tl.constexpr(2)", "from scales import SCALE"))
+        text = self.ttir(SIGNATURE, "--python-path", str(first))
+        for server in (False, True):
+            with mock.patch.object(sys, "path", [str(first), *sys.path]), mock.patch.dict(sys.modules), \
+                    mock.patch.dict(os.environ, {"PYTHONPATH": str(second), "TRITONC_SOCKET": "", "XDG_RUNTIME_DIR": "", "XDG_CACHE_HOME": "", "HOME": ""}):
+                from triton.backends.nvidia import compiler
+                compiler.cache.clear()
+                self.install(server=server)
+                asm, _ = self.compile(text, source=self.made())
+                r = hook.report()
+                self.assertEqual((r["from_source"], r["not_source"], r["served"]), (1, {}, int(server)))
+                self.assertIn("dense<2.000000e+00>", asm["ttgir"])
+                hook.uninstall()
+            sys.modules.pop("scales", None)
 
     def test_another_ttir(self):
         """What Triton was given is not what the file says: Triton's ttir is compiled."""

@@ -8,6 +8,8 @@ both front ends agree on the kernel is found by tritonc diff.
 
 import dataclasses
 import os
+import sys
+import sysconfig
 import threading
 
 # How values of tl.constexpr are written in a signature.
@@ -25,7 +27,20 @@ class Source:
     signature: str
 
     def flags(self):
-        return ("-n", self.name, "-s", self.signature)
+        return ("-n", self.name, "-s", self.signature, "--python-path", os.pathsep.join(installed()))
+
+
+def installed():
+    """The folders in which this Python finds packages, its own library apart: what the file
+    imports is what the program has imported."""
+    own = {os.path.realpath(p) for p in (sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib"))}
+    own |= {os.path.join(p, "lib-dynload") for p in own}
+    return [os.path.abspath(p) for p in sys.path if os.path.isdir(p or ".") and os.path.realpath(p or ".") not in own]
+
+
+# Where tritonc would look besides; a compile through the server does not see the variables, and
+# one by a process must find the same.
+NOWHERE = {"PYTHONPATH": "", "VIRTUAL_ENV": ""}
 
 
 class Watch:

@@ -131,6 +131,8 @@ class Compilation:
     def request(self, stage, text, emit, metadata, file=None, flags=None):
         """The Request for a text, or a kernel's file; flags in the place of all that a compile has."""
         environment = self.hook.environment(self.capability)
+        if file is not None:
+            environment = {**environment, **source.NOWHERE}
         if file is not None and flags is not None:
             return Request("py", "", f"cuda:{self.capability}", emit, (*flags, *file.flags()), {}, environment, file.path)
         known = {}
