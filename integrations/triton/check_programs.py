@@ -17,10 +17,12 @@ numbers in dicts, lists and tuples. Random numbers have the same seed on both si
 
 NOT OURS: a program that runs, and of which tritonc compiled nothing. HUNG: one that does not end in
 three times the limit either, with nothing beside it; what it did then is told. Memory that nobody
-has written is 0 on both sides.
+has written is 0 on both sides. With TRITONC_FROM_SOURCE=1 in the environment tritonc's side is in source
+mode, and the table says how many kernels came from their files.
 """
 
 import argparse
+import collections
 import contextlib
 import faulthandler
 import functools
@@ -108,7 +110,12 @@ def compiles(session, before, pid):
     if not session:
         return {}
     mine = [e for e in session.entries()[before:] if e["pid"] == pid]
-    return {how: sum(e["how"] == how for e in mine) for how in ("compiled", "failed", "refused")}
+    found = {how: sum(e["how"] == how for e in mine) for how in ("compiled", "failed", "refused")}
+    said = [e for e in mine if e["how"] == "compiled" and "source" in e]
+    if said:  # TRITONC_FROM_SOURCE
+        found["from_source"] = sum(e["source"] for e in said)
+        found["not_source"] = dict(collections.Counter(e["why"] for e in said if not e["source"]))
+    return found
 
 
 def where(path):
@@ -162,7 +169,8 @@ def side(a):
 
 
 def programs(a):
-    return [p for p in sorted(a.folder.glob("*.py")) if a.only in p.name and (a.names is None or p.stem in a.names.split(","))]
+    found = {p.stem: p for p in sorted(a.folder.glob("*.py")) if a.only in p.name}
+    return list(found.values()) if a.names is None else [found[n] for n in a.names.split(",") if n in found]
 
 
 def left(folder, path):
@@ -185,7 +193,7 @@ def verdict(path, folders):
         return {"verdict": "late", "why": "not begun within the budget"}
     if "error" in theirs or not theirs["results"]:
         return {"verdict": "skipped", "why": theirs.get("error", "it leaves no result")}
-    facts = {"kernels": ours.get("compiled", 0)}
+    facts = {"kernels": ours.get("compiled", 0), **{k: ours[k] for k in ("from_source", "not_source") if k in ours}}
     if "error" in ours:
         if ours.get("killed"):
             return {"verdict": "HUNG", "why": f"{ours['error']}, with {facts['kernels']} kernels compiled", **facts}
@@ -222,6 +230,10 @@ def table(rows):
     for r in rows:
         counts[r["verdict"]] = counts.get(r["verdict"], 0) + 1
     lines.append(f"{len(rows)} programs, {sum(r.get('kernels', 0) for r in rows)} kernels: " + ", ".join(f"{n} {v}" for v, n in sorted(counts.items())))
+    said = [r for r in rows if "from_source" in r]
+    if said:
+        why = sum((collections.Counter(r["not_source"]) for r in said), collections.Counter())
+        lines.append(f"{sum(r['from_source'] for r in said)} kernels from their Python files" + "".join(f"; {n} from Triton's ttir: {w}" for w, n in why.most_common()))
     return "\n".join(lines)
 
 
@@ -229,7 +241,7 @@ def main(argv=None):
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("folder", type=pathlib.Path)
     p.add_argument("--only", default="", help="programs whose name has this in it")
-    p.add_argument("--names", help="these programs alone, by commas, without .py")
+    p.add_argument("--names", help="these programs alone, in this order, by commas, without .py")
     p.add_argument("--budget", type=float, help="seconds after which no program is begun")
     p.add_argument("--at-once", type=int, default=6, help="programs of each side at a time (%(default)s)")
     p.add_argument("--limit", type=float, default=90, help="seconds that one program may take (%(default)s)")

@@ -110,6 +110,11 @@ class ProgramsTest(Case):
         self.assertEqual((r.returncode, r.stdout), (0, "1 programs, 1 kernels: 1 ok\n"))
         r = subprocess.run([*command, "--names", "good,races,silent"], env=self.env, capture_output=True, text=True)
         self.assertIn("3 programs, 2 kernels: 1 ok, 1 skipped, 1 varies\n", r.stdout)
+        names = [row["name"] for row in json.loads(out.read_text())]
+        self.assertEqual(names, ["good.py", "races.py", "silent.py"])
+        r = subprocess.run([*command, "--names", "silent,good"], env={**self.env, "TRITONC_FROM_SOURCE": "1"}, capture_output=True, text=True)
+        self.assertIn("0 kernels from their Python files; 1 from Triton's ttir: it is no Python function\n", r.stdout, r.stderr)
+        self.assertEqual([row["name"] for row in json.loads(out.read_text())], ["silent.py", "good.py"])
         r = subprocess.run([*command, "--names", "good,dies", "--budget", "1e-9"], env=self.env, capture_output=True, text=True)
         self.assertEqual(r.returncode, 1)  # nothing is ok
         self.assertIn("2 programs, 0 kernels: 2 late\n", r.stdout)
