@@ -2,7 +2,7 @@
 """How long public kernels take to compile, beside Triton, from the same ttir.
 
     bench/compile_times.py prepare DIR --checkouts DIR [--count 160]
-    bench/compile_times.py run DIR [--json FILE] [--runs 3] [--processes 4]
+    bench/compile_times.py run DIR [--json FILE] [--runs 3] [--processes 4] [--no-server] [--alone]
 
 prepare takes kernels of core/frontend/testdata/manifest.tsv, evenly over its
 repositories, and writes the ttir of each that compiles to PTX: for that it wants the
@@ -13,7 +13,8 @@ cache has, and keeps the least of each. It needs Triton 3.6, and no GPU.
 
 - Triton's times are what its compilation listener is told of the stages after ttir.
 - tritonc's are those of a call of the Python package (integrations/triton), as it makes
-  it inside Triton: through the server, with all stages asked for.
+  it inside Triton: through the server, with all stages asked for. With --no-server each is a
+  process. --alone also tells how long a process of ptxas takes for its PTX.
 
 Both use the ptxas that Triton would. The table has the geometric means: of tritonc's time
 over Triton's without ptxas (ttir to PTX) and with it (to the cubin), and the share of
@@ -117,13 +118,16 @@ class Triton:
 
 
 class Tritonc:
-    """The package's compiler, of the server in a folder."""
+    """The package's compiler, of the server in a folder, or without one."""
 
-    def __init__(self, folder, path=None, ptxas=None):
+    def __init__(self, folder, path=None, ptxas=None, serve=True):
         from tritonc import compiler, program, server
         self.Request = compiler.Request
         self.facts = program.describe(program.find(path))
-        self.server = server.Server(self.facts.path, self.facts.build, folder, lambda text: sys.exit(text))
+        self.server = server.Server(self.facts.path, self.facts.build, folder, lambda text: sys.exit(text)) if serve else None
+        # A compiler that has none asks no server of the user's either.
+        self.flags = () if serve else ("--no-server",)
+        self.ptx = ""  # of the last compile
         self.compiler = compiler.Compiler(self.facts.path, None, self.server)
         self.env = {"TRITONC_PTXAS": ptxas, "TRITON_PTXAS_PATH": ptxas} if ptxas else {}
 
@@ -131,10 +135,11 @@ class Tritonc:
         """(seconds to PTX, seconds to the cubin); each with a name of its own."""
         times = []
         for i, emit in enumerate((("ttgir", "llir", "ptx"), ("ttgir", "llir", "ptx", "cubin"))[:1 + cubin]):
-            flags = ("-w", "4", "-k", "3", *FLAGS)
+            flags = ("-w", "4", "-k", "3", *FLAGS, *self.flags)
             r = self.compiler.compile(self.Request("ttir", rename(text, f"_{i}"), f"{TARGET}:32", emit, flags, env=self.env))
-            if not r.served:
+            if self.server is not None and not r.served:
                 sys.exit("the server did not compile")
+            self.ptx = r.artifacts["ptx"]
             times.append(r.seconds)
         return times[0], times[-1]
 
@@ -159,6 +164,21 @@ def measure(side, text, runs, cubin=True):
     return least
 
 
+def ptxas_alone(ptxas, ptx, runs, folder):
+    """The least seconds of a process of ptxas that assembles a text, by the flags that both sides give."""
+    source = pathlib.Path(folder, f"alone{os.getpid()}.ptx")
+    source.write_text(ptx)
+    command = [ptxas, "-lineinfo", "-v", "--gpu-name=sm_" + TARGET.split(":")[1] + "a", str(source), "-o", str(source.with_suffix(".cubin"))]
+    times = []
+    for _ in range(runs):
+        begun = time.perf_counter()
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        times.append(time.perf_counter() - begun)
+        if sum(times) > LONG:
+            break
+    return min(times)
+
+
 def take(path):
     """Whether this process is the first to take a kernel."""
     try:
@@ -176,7 +196,7 @@ def work(a):
         sides["triton"] = Triton(a.session)
         from triton import knobs
         ptxas = os.environ.get("TRITONC_PTXAS") or knobs.nvidia.ptxas.path
-    sides["tritonc"] = Tritonc(a.session, a.tritonc, ptxas)
+    sides["tritonc"] = Tritonc(a.session, a.tritonc, ptxas, not a.no_server)
     for side in sides.values():  # what is done once is not counted
         measure(side, rename(files[0].read_text(), f"_w{os.getpid()}"), 2, not a.no_cubin)
     for file in files:
@@ -191,6 +211,8 @@ def work(a):
                 row[who] = measure(side, text, a.runs, not a.no_cubin)
             except Exception as e:  # which Triton raises of many kinds
                 row["failed"] = f"{who}: {(str(e).strip() or type(e).__name__).splitlines()[0]}"
+        if a.alone and "failed" not in row:
+            row["alone"] = ptxas_alone(ptxas, sides["tritonc"].ptx, a.runs, a.session)
         print(json.dumps(row), flush=True)
 
 
@@ -198,15 +220,17 @@ def run(a):
     with tempfile.TemporaryDirectory(prefix="tc-") as session:
         a.session = session
         os.environ["TRITONC_CACHE_DIR"] = os.path.join(session, "cache")
-        server = Tritonc(session, a.tritonc).server
-        server.begin()
+        server = None if a.no_server else Tritonc(session, a.tritonc).server
+        if server:
+            server.begin()
         try:
             deadline = time.time() + a.budget
             outs = [os.path.join(session, f"out{i}") for i in range(a.processes)]
             workers = []
             for out in outs:
                 command = [sys.executable, __file__, "work", str(a.dir), "--session", session, "--deadline", str(deadline),
-                           "--runs", str(a.runs), "--tritonc", a.tritonc, *["--ours"] * a.ours, *["--no-cubin"] * a.no_cubin]
+                           "--runs", str(a.runs), "--tritonc", a.tritonc, *["--ours"] * a.ours, *["--no-cubin"] * a.no_cubin,
+                           *["--no-server"] * a.no_server, *["--alone"] * a.alone]
                 with open(out, "w") as f:
                     workers.append(subprocess.Popen(command, stdout=f))
             for w in workers:
@@ -221,7 +245,8 @@ def run(a):
                 print(f"{taken - len(out)} kernels were not compiled in time")
             bad = [w.returncode for w in workers if w.returncode not in (0, -9)]
         finally:
-            server.stop()
+            if server:
+                server.stop()
     print(table(out))
     if a.json:
         pathlib.Path(a.json).write_text(json.dumps(out, indent=1) + "\n")
@@ -236,13 +261,14 @@ def table(rows):
     good = [r for r in rows if "failed" not in r]
     lines = [f"{r['name']}: {r['failed']}" for r in rows if "failed" in r]
     both = sorted((r for r in good if "triton" in r), key=lambda r: r["tritonc"][0] / r["triton"][0])
-    lines.append(f"{'ms':72}{'Triton':>8}{'+ptxas':>8}{'tritonc':>8}{'+ptxas':>8}{'ratio':>7}{'+ptxas':>7}{'share':>7}")
+    alone = (f"{'alone':>8}", "{:8.2f}") if any("alone" in r for r in good) else ("", "")
+    lines.append(f"{'ms':72}{'Triton':>8}{'+ptxas':>8}{'tritonc':>8}{'+ptxas':>8}{'ratio':>7}{'+ptxas':>7}{'share':>7}" + alone[0])
     for r in both or good:
         t, o = r.get("triton"), r["tritonc"]
         cells = "".join(f"{1e3 * x:8.2f}" for x in (*(t or ()), *o))
         if t:
             cells += f"{o[0] / t[0]:7.3f}{o[1] / t[1]:7.3f}{1 - t[0] / t[1]:7.3f}"
-        lines.append(f"{r['name'][-72:]:72}{cells}")
+        lines.append(f"{r['name'][-72:]:72}{cells}" + (alone[1].format(1e3 * r["alone"]) if alone[1] else ""))
     if both:
         without, full = ([r["tritonc"][i] / r["triton"][i] for r in both] for i in (0, 1))
         share = [1 - r["triton"][0] / r["triton"][1] for r in both]
@@ -264,6 +290,8 @@ def main(argv=None):
     p.add_argument("--grace", type=float, default=10, help="run: seconds after that when what is under way is given up (%(default)s)")
     p.add_argument("--ours", action="store_true", help="run: tritonc alone")
     p.add_argument("--no-cubin", action="store_true", help="run: no ptxas, with --ours")
+    p.add_argument("--no-server", action="store_true", help="run: a process of tritonc's for each compile")
+    p.add_argument("--alone", action="store_true", help="run: also ptxas alone, on tritonc's PTX")
     p.add_argument("--json", help="run: a file for the rows")
     p.add_argument("--session", help=argparse.SUPPRESS)
     p.add_argument("--deadline", type=float, help=argparse.SUPPRESS)
@@ -272,6 +300,8 @@ def main(argv=None):
         if not a.checkouts:
             p.error("prepare needs --checkouts")
         return prepare(a)
+    if a.alone and a.ours:
+        p.error("--alone takes the ptxas that Triton would, and goes with both sides")
     return work(a) if a.verb == "work" else run(a)
 
 

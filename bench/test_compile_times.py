@@ -67,6 +67,21 @@ class CompileTimesTest(unittest.TestCase):
                       "ptxas is 0.500 of Triton's", text)
         self.assertIn("c: triton: no", text)
 
+    def test_alone(self):
+        """The least of the runs of a ptxas; the table has it where it was measured, and one that fails is an error."""
+        with tempfile.TemporaryDirectory() as tmp:
+            ptxas = pathlib.Path(tmp, "ptxas")
+            ptxas.write_text('#!/bin/sh\ncase "$*" in *--gpu-name=sm_90a*.ptx*-o*.cubin) echo >>$0.log; cat "$4" >$0.got;; *) exit 2;; esac\n')
+            ptxas.chmod(0o755)
+            self.assertGreater(compile_times.ptxas_alone(str(ptxas), "some PTX", 3, tmp), 0)
+            self.assertEqual((pathlib.Path(tmp, "ptxas.log").read_text(), pathlib.Path(tmp, "ptxas.got").read_text()), ("\n\n\n", "some PTX"))
+            with mock.patch.object(compile_times, "TARGET", "cuda:80"), self.assertRaises(subprocess.CalledProcessError):
+                compile_times.ptxas_alone(str(ptxas), "some PTX", 3, tmp)
+        rows = [{"name": "a", "triton": (0.04, 0.08), "tritonc": (0.002, 0.042), "alone": 0.0391}]
+        head, row = compile_times.table(rows).splitlines()[:2]
+        self.assertRegex(head, "share +alone$")
+        self.assertRegex(row, " 39.10$")
+
     def test_ours(self):
         tritonc = os.environ.get("TRITONC", str(compile_times.ROOT / "bin/tritonc"))
         if not os.access(tritonc, os.X_OK):
@@ -82,6 +97,9 @@ class CompileTimesTest(unittest.TestCase):
             self.assertEqual((code, good["name"]), (0, "o/r/f.py:k"))
             self.assertGreater(good["tritonc"][0], 0)
             self.assertRegex(bad["failed"], "^tritonc: .*error")
+            with contextlib.redirect_stdout(io.StringIO()):
+                code = compile_times.main(["run", tmp, "--ours", "--no-cubin", "--no-server", "--processes", "1", "--runs", "1", "--tritonc", tritonc, "--json", str(out)])
+            self.assertEqual((code, sorted("tritonc" in r for r in json.loads(out.read_text()))), (0, [False, True]))
 
     def test_prepare_needs_checkouts(self):
         r = subprocess.run([sys.executable, compile_times.__file__, "prepare", "x"], capture_output=True, text=True)
