@@ -14,10 +14,12 @@ than eager mode, draws other random numbers, and breaks ties in another order.
     skipped     does not run with Triton alone either
     WRONG, FAILED, NOT OURS, CRASHED, HUNG   what the exit status, 1, stands for
 
-NOT OURS: Inductor made kernels of Triton's, and tritonc compiled none.
+NOT OURS: Inductor made kernels of Triton's, and tritonc compiled none. With TRITONC_FROM_SOURCE=1 in the
+environment tritonc is in source mode, and the table says how many configurations came from their files.
 """
 
 import argparse
+import collections
 import contextlib
 import json
 import math
@@ -181,7 +183,7 @@ def verdict(row, session, theirs):
     ours, failed = ([e for e in entries if e["how"] == how] for how in ("compiled", "failed"))
     facts = {"seconds": seconds, "kernels": len({e["name"] for e in ours}), "configurations": len(ours),
              "compiling": sum(e["seconds"] for e in ours), "in_workers": sum(e["pid"] != os.getpid() for e in ours),
-             "served": sum(e.get("served", False) for e in ours)}
+             "served": sum(e.get("served", False) for e in ours), **sources(ours)}
     wrong = problem or eager or difference(got, want)
     if wrong is None and failed:  # which an autotuner left out
         return {"verdict": "FAILED", "why": f"{len(failed)} configurations, such as {failed[0]['name']}: {failed[0]['why']}", **facts}
@@ -204,6 +206,24 @@ def verdict(row, session, theirs):
     if ours and not eager and len(got) == len(other) == len(want) and as_near(got, other, want):
         return {"verdict": "as near", "why": f"{wrong}; beside Triton: {apart}", **facts}
     return {"verdict": "WRONG" if ours else "NOT OURS", "why": f"{wrong}; beside Triton: {apart or 'the same'}", **facts}
+
+
+def sources(entries):
+    """How many of what was compiled came from Python files, and why the others did not; {} outside source mode."""
+    said = [e for e in entries if "source" in e]
+    if not said:
+        return {}
+    return {"from_source": sum(e["source"] for e in said), "not_source": dict(collections.Counter(e["why"] for e in said if not e["source"]))}
+
+
+def sources_line(rows):
+    """The same of rows that have it, as a list of at most one line."""
+    said = [r for r in rows if "from_source" in r]
+    if not said:
+        return []
+    why = sum((collections.Counter(r["not_source"]) for r in said), collections.Counter())
+    return [f"{sum(r['from_source'] for r in said)} configurations from their Python files"
+            + "".join(f"; {n} from Triton's ttir: {w}" for w, n in why.most_common())]
 
 
 def without(environment, site):
@@ -372,6 +392,7 @@ def table(entries):
     out.append(f"{len(rows)} functions: " + ", ".join(f"{n} {v}" for v, n in sorted(counts.items())))
     out.append(f"{total['kernels']} kernels in {total['configurations']} configurations, {total['in_workers']} of them in workers of torch's, "
                f"{total['served']} by the server, {total['compiling']:.1f} s in tritonc")
+    out += sources_line(rows)
     late = sum("late" in e for e in entries)
     if late:
         out.append(f"{late} functions were not begun within the budget")

@@ -22,7 +22,6 @@ mode, and the table says how many kernels came from their files.
 """
 
 import argparse
-import collections
 import contextlib
 import faulthandler
 import functools
@@ -111,11 +110,7 @@ def compiles(session, before, pid):
         return {}
     mine = [e for e in session.entries()[before:] if e["pid"] == pid]
     found = {how: sum(e["how"] == how for e in mine) for how in ("compiled", "failed", "refused")}
-    said = [e for e in mine if e["how"] == "compiled" and "source" in e]
-    if said:  # TRITONC_FROM_SOURCE
-        found["from_source"] = sum(e["source"] for e in said)
-        found["not_source"] = dict(collections.Counter(e["why"] for e in said if not e["source"]))
-    return found
+    return found | check.sources([e for e in mine if e["how"] == "compiled"])
 
 
 def where(path):
@@ -230,10 +225,7 @@ def table(rows):
     for r in rows:
         counts[r["verdict"]] = counts.get(r["verdict"], 0) + 1
     lines.append(f"{len(rows)} programs, {sum(r.get('kernels', 0) for r in rows)} kernels: " + ", ".join(f"{n} {v}" for v, n in sorted(counts.items())))
-    said = [r for r in rows if "from_source" in r]
-    if said:
-        why = sum((collections.Counter(r["not_source"]) for r in said), collections.Counter())
-        lines.append(f"{sum(r['from_source'] for r in said)} kernels from their Python files" + "".join(f"; {n} from Triton's ttir: {w}" for w, n in why.most_common()))
+    lines += check.sources_line(rows)
     return "\n".join(lines)
 
 

@@ -157,6 +157,16 @@ class VerdictTest(unittest.TestCase):
 
 
 class TheirsTest(unittest.TestCase):
+    def test_sources(self):
+        """Source mode: how many configurations came from files, and why the others did not."""
+        entries = [{"source": True, "why": None}, {"source": False, "why": "a constant is dict"}, {"source": False, "why": "a constant is dict"}]
+        found = check.sources(entries)
+        self.assertEqual(found, {"from_source": 1, "not_source": {"a constant is dict": 2}})
+        self.assertEqual(check.sources([{"pid": 1}]), {})
+        self.assertEqual(check.sources_line([found, {"from_source": 3, "not_source": {"other": 1}}, {}]),
+                         ["4 configurations from their Python files; 2 from Triton's ttir: a constant is dict; 1 from Triton's ttir: other"])
+        self.assertEqual(check.sources_line([{}]), [])
+
     def test_without(self):
         env = check.without({"TRITONC": "1", "TRITONC_SETTINGS": "{}", "TRITON_CACHE_DIR": "/c", "PYTHONPATH": "/site:/a", "TORCH_COMPILE_CACHE_KEY_TAG": "x"}, "/site")
         self.assertEqual(env, {"TRITON_CACHE_DIR": "/c", "PYTHONPATH": "/a"})

@@ -113,7 +113,7 @@ class ProgramsTest(Case):
         names = [row["name"] for row in json.loads(out.read_text())]
         self.assertEqual(names, ["good.py", "races.py", "silent.py"])
         r = subprocess.run([*command, "--names", "silent,good"], env={**self.env, "TRITONC_FROM_SOURCE": "1"}, capture_output=True, text=True)
-        self.assertIn("0 kernels from their Python files; 1 from Triton's ttir: it is no Python function\n", r.stdout, r.stderr)
+        self.assertIn("0 configurations from their Python files; 1 from Triton's ttir: it is no Python function\n", r.stdout, r.stderr)
         self.assertEqual([row["name"] for row in json.loads(out.read_text())], ["silent.py", "good.py"])
         r = subprocess.run([*command, "--names", "good,dies", "--budget", "1e-9"], env=self.env, capture_output=True, text=True)
         self.assertEqual(r.returncode, 1)  # nothing is ok
