@@ -369,6 +369,17 @@ func (c *Client) sampled(key string) bool {
 // checkEnding makes the name of the second result of a key.
 const checkEnding = "-again"
 
+// nobody is the worker that is not to do a second try where there is no choice: the queue
+// would else hand it to the only worker again and again, for seconds.
+const nobody = "-"
+
+// isAlone reports whether a worker is the only one of a class.
+func (c *Client) isAlone(class, worker string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.alive[class] == 1 && slices.Contains(c.workers[worker].Classes, class)
+}
+
 // check has a task done once more and compares the results.
 func (c *Client) check(ctx context.Context, t *Task, key string, r *Result, w *waiting) (*Result, error) {
 	again := key + checkEnding
@@ -381,7 +392,11 @@ func (c *Client) check(ctx context.Context, t *Task, key string, r *Result, w *w
 		delete(c.waiting, again)
 		c.mu.Unlock()
 	}()
-	second, err := c.one(ctx, t, again, r.Worker, w)
+	not := r.Worker
+	if c.isAlone(t.Class, not) {
+		not = nobody
+	}
+	second, err := c.one(ctx, t, again, not, w)
 	if err != nil {
 		return nil, err
 	}

@@ -567,6 +567,35 @@ func TestSample(t *testing.T) {
 	}
 }
 
+// TestSampleAlone: where one worker is there alone it does both tries, and is handed each once.
+func TestSampleAlone(t *testing.T) {
+	s := natstest.Run(t)
+	patient := quick
+	patient.AckWait, patient.Beat = time.Minute, 5*time.Second
+	h := &stub{class: anyClass}
+	start(t, open(t, patient, s.URL()), "alone", h)
+	cfg := soon
+	cfg.Sample = 1
+	q := open(t, patient, s.URL())
+	c := client(t, q, cfg)
+	for _, task := range many(20) {
+		if r, err := c.Do(t.Context(), task); err != nil || r.Kind != Done {
+			t.Fatalf("%+v, %v", r, err)
+		}
+	}
+	consumer, err := q.consumer(t.Context(), anyClass.ID())
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, err := consumer.Info(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, handed := h.total(), info.Delivered.Consumer; n != 40 || handed != 40 {
+		t.Errorf("20 tasks were done %d times, and handed out %d times, want 40", n, handed)
+	}
+}
+
 // TestDispute: a worker that makes another result than the one that is there says so.
 func TestDispute(t *testing.T) {
 	s := natstest.Run(t)
