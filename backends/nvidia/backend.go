@@ -30,6 +30,7 @@ func New() *backend.Backend {
 			{Name: tti.Name, Declaration: tti.Declaration, Make: func() *ir.Dialect { return tti.Dialect() }},
 		},
 		Tools:  []*backend.ToolKind{ptxasKind, llvm.LLC, llvm.LinkTool, llvm.Opt},
+		Files:  libdevicesOf,
 		Passes: passes,
 		ParseOptions: func(t sdk.Target, given string) (string, error) {
 			a, err := archOf(t)

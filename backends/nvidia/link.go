@@ -41,25 +41,42 @@ func findLibdevice(c *backend.Compilation) string {
 	if path := c.Request.Settings[settingLibdevice.Name]; path != "" {
 		return path
 	}
+	places := libdevicesOf(c.Request.Settings)
 	dirs := []string{"/usr/local/cuda", "/opt/cuda", "/usr/lib/cuda", "/usr/lib/nvidia-cuda-toolkit"}
-	if dir := c.Request.Settings[settingCUDA.Name]; dir != "" {
-		dirs = slices.Insert(dirs, 0, dir)
-	}
 	if ptxas, err := c.Find(ptxasKind); err == nil {
 		if real, err := filepath.EvalSymlinks(ptxas.Path); err == nil {
 			dirs = append(dirs, filepath.Dir(filepath.Dir(real)))
 		}
 	}
 	for _, dir := range dirs {
-		for _, sub := range []string{"nvvm/libdevice", "libdevice"} {
-			path := filepath.Join(dir, sub, "libdevice.10.bc")
-			c.LookAt(path)
-			if _, err := os.Stat(path); err == nil {
-				return path
-			}
+		places = append(places, libdevicesIn(dir)...)
+	}
+	for _, path := range places {
+		c.LookAt(path)
+		if _, err := os.Stat(path); err == nil {
+			return path
 		}
 	}
 	return ""
+}
+
+// libdevicesOf are the places where the toolkit that the user names may have libdevice.
+// They come before places that all machines look at, so that a machine could else take for
+// its own what another compiled without such a setting.
+func libdevicesOf(settings map[string]string) []string {
+	if dir := settings[settingCUDA.Name]; dir != "" {
+		return libdevicesIn(dir)
+	}
+	return nil
+}
+
+// libdevicesIn are the places where a toolkit may have it.
+func libdevicesIn(dir string) []string {
+	var list []string
+	for _, sub := range []string{"nvvm/libdevice", "libdevice"} {
+		list = append(list, filepath.Join(dir, sub, "libdevice.10.bc"))
+	}
+	return list
 }
 
 // deviceFunctions are those that no library defines: ptxas knows them.

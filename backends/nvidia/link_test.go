@@ -170,3 +170,51 @@ func TestFindLibdevice(t *testing.T) {
 		}
 	}
 }
+
+// TestToolkitsLibdevice: machines whose users name toolkits with other libraries share no
+// kernels: a compile without a toolkit looks at places where both have the same.
+func TestToolkitsLibdevice(t *testing.T) {
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	b := New()
+	toolkit := func(sub, text string) string {
+		t.Helper()
+		dir := t.TempDir()
+		if text == "" {
+			return dir
+		}
+		at := filepath.Join(dir, sub)
+		if err := os.MkdirAll(at, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(at, "libdevice.10.bc"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return dir
+	}
+	tools := func(dir string) string {
+		t.Helper()
+		settings := map[string]string{}
+		if dir != "" {
+			settings[settingCUDA.Name] = dir
+		}
+		r, err := b.ListTools(t.Context(), sdk.ListToolsRequest{Target: sdk.Target{Backend: "cuda", Arch: "90", WarpSize: 32}, Settings: settings})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var list []string
+		for _, tool := range r.Tools {
+			list = append(list, tool.Name+" "+tool.SHA256)
+		}
+		if dir != "" && (!slices.Contains(r.LookedAt, filepath.Join(dir, "libdevice", "libdevice.10.bc")) || !slices.Contains(r.Settings, settingCUDA.Name)) {
+			t.Errorf("the list depends on %q, and on the settings %q", r.LookedAt, r.Settings)
+		}
+		return strings.Join(list, "\n")
+	}
+	none, x, same, y := tools(""), tools(toolkit("nvvm/libdevice", "x")), tools(toolkit("nvvm/libdevice", "x")), tools(toolkit("libdevice", "y"))
+	if x != same || x == y || x == none || y == none {
+		t.Errorf("without a toolkit\n%s\nwith one\n%s\nthe same elsewhere\n%s\nanother\n%s", none, x, same, y)
+	}
+	if empty := tools(toolkit("", "")); empty != none {
+		t.Errorf("a toolkit without a library has\n%s\nand none has\n%s", empty, none)
+	}
+}

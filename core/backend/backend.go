@@ -26,6 +26,10 @@ type Definition struct {
 	Dialects []Dialect
 	// Tools are those that it may run.
 	Tools []*ToolKind
+	// Files are files beside those tools that a compile finds, there or not, by a setting that
+	// a tool has among its Folders: of two machines on which they differ, neither takes what
+	// the other compiled. nil: none.
+	Files func(settings map[string]string) []string
 	// Passes are all that RunPasses knows by name.
 	Passes []*pass.Pass
 	// ParseOptions checks a user's options for a target, as JSON, and completes

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -62,6 +63,22 @@ func (b *Backend) ListTools(ctx context.Context, req sdk.ListToolsRequest) (sdk.
 			}
 			resp.Tools = append(resp.Tools, sdk.ToolInfo{Name: k.Name + "/" + filepath.Base(path), Path: path, SHA256: sum})
 		}
+	}
+	if b.def.Files == nil {
+		return resp, nil
+	}
+	for i, path := range b.def.Files(req.Settings) {
+		look(path)
+		info := sdk.ToolInfo{Name: fmt.Sprintf("file %d", i), Path: path}
+		var err error
+		if info.SHA256, err = b.hashOf(path); errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			resp.Unshared = fmt.Sprintf("%s cannot be read: %v", path, err)
+			return resp, nil
+		}
+		resp.Tools = append(resp.Tools, info)
 	}
 	return resp, nil
 }

@@ -99,3 +99,42 @@ func TestListTools(t *testing.T) {
 		t.Errorf("a tool that is not there: %+v", r)
 	}
 }
+
+// TestListFiles: files that a setting leads to are told by their content, there or not.
+func TestListFiles(t *testing.T) {
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	b := New(Definition{Files: func(settings map[string]string) []string {
+		return []string{filepath.Join(settings["home"], "a"), filepath.Join(settings["home"], "b")}
+	}})
+	list := func(dir string) sdk.ListToolsResponse {
+		t.Helper()
+		r, err := b.ListTools(t.Context(), sdk.ListToolsRequest{Settings: map[string]string{"home": dir}})
+		if err != nil || r.Unshared != "" || len(r.LookedAt) != 2 {
+			t.Fatalf("%+v, %v", r, err)
+		}
+		return r
+	}
+	one, two, other, none := t.TempDir(), t.TempDir(), t.TempDir(), t.TempDir()
+	for dir, text := range map[string]string{one: "x", two: "x", other: "y"} {
+		if err := os.WriteFile(filepath.Join(dir, "b"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sum := func(dir string) string {
+		t.Helper()
+		r := list(dir)
+		if len(r.Tools) != 1 || r.Tools[0].Path != filepath.Join(dir, "b") {
+			t.Fatalf("got %+v", r)
+		}
+		return r.Tools[0].Name + " " + r.Tools[0].SHA256
+	}
+	if a, b, c := sum(one), sum(two), sum(other); a != b || a == c {
+		t.Errorf("of two files with one content, and another, it tells %s, %s and %s", a, b, c)
+	}
+	if r := list(none); len(r.Tools) != 0 {
+		t.Errorf("of files that are not there it tells %+v", r)
+	}
+	if r, err := b.ListTools(t.Context(), sdk.ListToolsRequest{Settings: map[string]string{"home": filepath.Join(one, "b")}}); err != nil || r.Unshared == "" {
+		t.Errorf("of what cannot be read it tells %+v, %v", r, err)
+	}
+}
