@@ -55,10 +55,14 @@ func expandDivisions(f *fn) {
 		t    typ
 	}
 	quotients := make(map[pair]bool)
+	widened := make(map[*value]bool)
 	for _, b := range f.blocks {
 		for _, v := range b.insts {
 			if v.op == opDiv && !v.typ.isFloat() {
 				quotients[pair{v.args[0], v.args[1], v.typ}] = true
+			}
+			if v.op == opCvt && v.from == tS32 && v.class == r64 {
+				widened[v.args[0]] = true
 			}
 		}
 	}
@@ -71,6 +75,9 @@ func expandDivisions(f *fn) {
 		var q *value
 		switch {
 		case y.isConst() && y.imm != 0 && v.class != r16:
+			if v.op == opDiv && v.typ.signed() && y.imm == 2 && widened[v] && mayRound(x) {
+				return e.half(x)
+			}
 			q = e.quotient(v.typ, x, y)
 		case v.op == opRem && quotients[pair{x, y, v.typ}]:
 			q = e.emit(opDiv, v.typ, v.class, x, y)
@@ -144,6 +151,21 @@ func (e *editor) quotient(t typ, x, y *value) *value {
 	}
 	half := e.shift(t, e.emit(opSub, signedOf(x.class), x.class, x, hi), 1)
 	return e.shift(t, e.emit(opAdd, signedOf(x.class), x.class, half, hi), s-1)
+}
+
+// mayRound reports whether a signed division of x by 2 may have to round.
+func mayRound(x *value) bool {
+	z := &zeros{known: make(map[*value]uint64)}
+	return !zeroAbove(x, x.class.bits()-1, 6) && z.of(x, 8)&1 == 0
+}
+
+// half is a signed x divided by 2, as the average of x and its sign bit: the bits that both
+// have, and half of the others. Their sum may then be needed for the remainder alone.
+func (e *editor) half(x *value) *value {
+	s, sign := signedOf(x.class), e.signBit(x)
+	both := e.emit(opAnd, bitsOf(x.class), x.class, x, sign)
+	one := e.emit(opXor, bitsOf(x.class), x.class, x, sign)
+	return e.emit(opAdd, s, x.class, both, e.shift(s, one, 1))
 }
 
 // signBit is one for a negative number, else zero. Of a number that was shifted to the left

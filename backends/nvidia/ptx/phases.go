@@ -15,6 +15,7 @@ var Phases = []Phase{
 	{"expand divisions", "ptxas does not know that divisors are constant, and divides twice for a quotient and its remainder", expandDivisions},
 	{"share values", "the conversion takes words apart wherever they are used, so it computes some things twice", shareValues},
 	{"sweep", "what was taken apart is mostly not used", sweep},
+	{"split products", "a tile's row after another one would multiply its number anew", splitProducts},
 	{"join shifts", "a part of an address is shifted, joined with another, and shifted again", joinShifts},
 	{"share phis", "tiles carry a number for each row or column, of which many are equal, and ptxas keeps each", sharePhis},
 	{"hoist steps", "a step that is computed in the loop seems to change", hoistInvariants},

@@ -35,6 +35,8 @@ var phaseCases = map[string]func(b *llir.Builder, x, p llir.Value){
 		square := b.Mul(y, y) // the quotient comes with its remainder
 		storeAt(b, p, q, square, b.Binary(llir.SRem, y, b.M.I32(16), 0))
 		b.Store(b.Binary(llir.SDiv, b.Or(b.Shl(y, 5), b.And(x, b.M.I32(31))), b.M.I32(2), 0), p, 4, false)
+		half := b.Binary(llir.SDiv, b.Add(x, y), b.M.I32(2), 0) // of an address
+		b.Store(b.Binary(llir.SRem, b.Add(x, y), b.M.I32(2), 0), b.GEP(llir.I32, p, b.SExt(half, llir.I64)), 4, false)
 		storeAll(b, p, b.Binary(llir.SDiv, x, b.M.I32(7), 0), b.Binary(llir.SDiv, x, b.M.I32(8), 0), b.Binary(llir.SRem, x, b.M.I32(8), 0),
 			b.Binary(llir.SDiv, b.Shl(x, 7), b.M.I32(128), 0), b.Binary(llir.SDiv, b.Shl(x, 6), b.M.I32(-64), 0),
 			b.Binary(llir.UDiv, x, b.M.I32(10), 0), b.Binary(llir.UDiv, x, y, 0), b.Binary(llir.URem, x, y, 0))
@@ -129,6 +131,14 @@ var phaseCases = map[string]func(b *llir.Builder, x, p llir.Value){
 		warp := b.LShr(b.And(x, b.M.I32(224)), 4)
 		odd := b.LShr(x, 4) // loses bits
 		storeAt(b, p, b.Shl(b.Or(warp, b.Xor(x, b.M.I32(1))), 2), b.Shl(b.Xor(x, b.Shl(x, 3)), 5), b.Shl(b.Or(odd, x), 2))
+		b.Ret(nil)
+	},
+	"split products": func(b *llir.Builder, x, p llir.Value) {
+		y := b.Load(llir.I32, p, 4, false)
+		next := b.Add(x, b.M.I32(1))
+		storeAt(b, p, b.Mul(next, y), b.Mul(x, y), b.Mul(y, next), b.Mul(b.Add(y, b.M.I32(2)), x), b.Mul(next, b.M.I32(7)))
+		q := b.PtrAdd(p, 64)
+		b.Store(b.Mul(b.Add(b.SExt(x, llir.I64), b.M.I64(1)), b.SExt(y, llir.I64)), q, 8, false)
 		b.Ret(nil)
 	},
 	"split choices": func(b *llir.Builder, x, p llir.Value) {

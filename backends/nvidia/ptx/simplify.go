@@ -201,6 +201,15 @@ func (f *fn) simplifyLogic(v *value) *value {
 		v.args[0], v.args[1] = x.args[0], f.evaluate(c)
 		return f.simplifyLogic(v)
 	}
+	if v.op == opAnd && v.class != pred && (x.op == opOr || x.op == opXor) {
+		z := &zeros{}
+		for i := range 2 { // the bits of one of the two
+			if unsigned(y)&^z.of(x.args[1-i], 4) == 0 {
+				v.args[0] = x.args[i]
+				return f.simplifyLogic(v)
+			}
+		}
+	}
 	if v.op == opAnd && v.class != pred && zeroAbove(x, bits.Len64(unsigned(y)), 4) && unsigned(y)&(unsigned(y)+1) == 0 {
 		return x
 	}
@@ -279,6 +288,9 @@ func (f *fn) simplifyCvt(v *value) *value {
 	}
 	if x.class == v.class && from == x.class.bits() {
 		return x
+	}
+	if v.from == tS32 && v.class == r64 && zeroAbove(x, 31, 4) { // not negative
+		v.from, v.typ = tU32, tU64
 	}
 	if x.op != opCvt {
 		return nil
@@ -415,9 +427,22 @@ func zeroAbove(v *value, w, depth int) bool {
 	case opDiv:
 		return !v.typ.signed() && zeroAbove(v.args[0], w, depth)
 	case opInst:
-		if s, ok := v.aux.(string); ok && s == "%tid.x" {
-			return w >= 10 // a block has up to 1,024 threads
+		if s, ok := v.aux.(string); ok {
+			return w >= registerBits(s)
 		}
 	}
 	return false
+}
+
+// registerBits is how many bits the number in a special register has at most, where that is known.
+func registerBits(name string) int {
+	switch name {
+	case "%tid.x":
+		return 10 // a block has up to 1,024 threads
+	case "%ctaid.x":
+		return 31
+	case "%ctaid.y", "%ctaid.z":
+		return 16
+	}
+	return 64
 }

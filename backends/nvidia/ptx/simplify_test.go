@@ -65,3 +65,18 @@ func TestShiftsBack(t *testing.T) {
 		has(t, text, c.want)
 	}
 }
+
+// What joins other bits with those that a mask keeps is not computed for it, and a number of
+// which the sign is zero is widened as one without a sign.
+func TestKnownZeros(t *testing.T) {
+	text := kernel(t, func(b *llir.Builder, x, p llir.Value) {
+		row := b.Or(b.Shl(x, 4), b.LShr(x, 28))
+		block := b.Call(b.M.Declare("llvm.nvvm.read.ptx.sreg.ctaid.x", llir.Pure, llir.I32))
+		storeAt(b, p, b.And(row, b.M.I32(1)), b.And(row, b.M.I32(31)))
+		b.Store(x, b.GEP(llir.I32, p, b.SExt(block, llir.I64)), 4, false)
+		b.Store(x, b.GEP(llir.I32, p, b.SExt(x, llir.I64)), 4, false)
+		b.Ret(nil)
+	})
+	has(t, text, "shl.b32 \t%r2, %r1, 4;\n\tshr.u32 \t%r3, %r1, 28;\n\tor.b32 \t%r4, %r2, %r3;", "bfe.u32 \t%r6, %r1, 28, 1;", "and.b32 \t%r7, %r4, 31;",
+		"mad.wide.u32 \t%rd2, %r5, 4, %rd1;", "mad.wide.s32 \t%rd3, %r1, 4, %rd1;")
+}

@@ -86,8 +86,8 @@ func (z *zeros) of(v *value, depth int) uint64 {
 			return arg(0) | all&^(1<<32-1)
 		}
 	case opInst:
-		if s, ok := v.aux.(string); ok && s == "%tid.x" {
-			return all &^ (1<<10 - 1) // a block has up to 1,024 threads
+		if s, ok := v.aux.(string); ok {
+			return all &^ (1<<registerBits(s) - 1)
 		}
 	}
 	return 0
