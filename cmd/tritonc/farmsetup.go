@@ -12,6 +12,7 @@ import (
 	"github.com/tritonc/tritonc/farm/measure"
 	"github.com/tritonc/tritonc/farm/remote"
 	"github.com/tritonc/tritonc/farm/times"
+	farm "github.com/tritonc/tritonc/farm/work"
 )
 
 func farmSetupCommand(env *environment) *cobra.Command {
@@ -55,6 +56,50 @@ func (f *farmFlags) setUp(ctx context.Context, env *environment) error {
 		return err
 	}
 	return listStreams(ctx, env, b)
+}
+
+func farmCleanCommand(env *environment) *cobra.Command {
+	var f farmFlags
+	var withTimes bool
+	cmd := &cobra.Command{
+		Use:   "clean [flags]",
+		Short: "remove a farm's streams and buckets",
+		Long: `Remove tasks, results, and arrays of tuning, with the streams and buckets that hold them,
+also those that another version of tritonc has made. The next command makes new ones, or
+tritonc farm setup. End the workers first. Times of tuning stay unless --times is given;
+the shared cache is emptied by tritonc cache clean --remote.`,
+		Example:               "  tritonc farm clean --nats nats://farm.example:4222",
+		Args:                  exactArgs(),
+		DisableFlagsInUseLine: true,
+		RunE:                  func(cmd *cobra.Command, _ []string) error { return f.clean(cmd.Context(), env, withTimes) },
+	}
+	cmd.Flags().SortFlags = false
+	f.addNATS(cmd.Flags())
+	cmd.Flags().BoolVar(&withTimes, "times", false, "the times of tuning, too (tritonc tune --farm)")
+	return cmd
+}
+
+// clean is the verb.
+func (f *farmFlags) clean(ctx context.Context, env *environment, withTimes bool) error {
+	settings, err := f.reach(ctx, env, "", "tritonc farm clean", false)
+	if err != nil {
+		return err
+	}
+	b, err := bus.Connect(ctx, settings.Options)
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	if err := farm.Remove(ctx, b); err != nil {
+		return err
+	}
+	if err := measure.RemoveContents(ctx, b); err != nil {
+		return err
+	}
+	if !withTimes {
+		return nil
+	}
+	return times.Remove(ctx, b)
 }
 
 // listStreams writes which streams there are, buckets among them.

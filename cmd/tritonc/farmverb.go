@@ -25,7 +25,7 @@ They meet at a NATS server (docs/scale.md).`,
 		Args: exactArgs(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(farmStatusCommand(env), farmSetupCommand(env))
+	cmd.AddCommand(farmStatusCommand(env), farmSetupCommand(env), farmCleanCommand(env))
 	return cmd
 }
 

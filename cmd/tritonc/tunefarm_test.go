@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/tritonc/tritonc/driver/tune"
+	"github.com/tritonc/tritonc/farm/bus"
 	farm "github.com/tritonc/tritonc/farm/work"
 	"github.com/tritonc/tritonc/internal/natstest"
 )
@@ -283,6 +284,26 @@ func TestFarmSetup(t *testing.T) {
 	var rows []struct{ Name string }
 	if err := json.Unmarshal([]byte(object), &rows); err != nil || len(rows) != 11 {
 		t.Errorf("%v: %s", err, object)
+	}
+	// What another version made there is told, with the command that removes it.
+	b, err := bus.Connect(t.Context(), bus.Options{URLs: []string{url}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	f.run(0, "farm", "clean", "--times", "--nats", url)
+	for _, old := range []struct{ name, help string }{{"tries", "tritonc farm clean"}, {"times", "tritonc farm clean --times"}} {
+		if _, err := b.KeyValue(t.Context(), bus.Spec{Name: old.name, Form: "old 1", MaxBytes: 1 << 20}); err != nil {
+			t.Fatal(err)
+		}
+		if _, said := f.run(1, "farm", "setup", "--nats", url); !strings.Contains(said, "tritonc_v1_"+old.name) || !strings.Contains(said, "is of another version") || !strings.Contains(said, "("+old.help+")") {
+			t.Errorf("of an old %s it says\n%s", old.name, said)
+		}
+		f.run(0, append(strings.Fields(old.help)[1:], "--nats", url)...)
+		if again, _ := f.run(0, "farm", "setup", "--nats", url); again != first {
+			t.Errorf("after %s it was\n%s", old.help, again)
+		}
+		f.run(0, "farm", "clean", "--times", "--nats", url)
 	}
 	if _, said := f.run(1, "farm", "setup", "--nats", "nats://127.0.0.1:1"); !strings.Contains(said, "there is no NATS server") {
 		t.Errorf("without a server it says\n%s", said)

@@ -33,6 +33,8 @@ type Spec struct {
 	MarkerTTL time.Duration
 	// Memory keeps it in the server's memory: for what is worth nothing after a restart.
 	Memory bool
+	// Clean is the command that removes it, for messages about one of another form.
+	Clean string
 }
 
 // Full is the name on the server.
@@ -67,7 +69,7 @@ func (b *Bus) check(s *Spec, marks map[string]string) error {
 			withHelp("rename or remove it there, or use another account")
 	case version != strconv.Itoa(Version) || marks[markForm] != s.Form:
 		return b.opts.errorf(Foreign, nil, "%s on the NATS server %s is of another version: its form is %q, and this tritonc knows %q", s.Full(), b.opts.Servers(), marks[markForm], s.Form).
-			withHelp("use one version of tritonc with this server, or remove what the other made (tritonc cache clean --remote)")
+			withHelp("use one version of tritonc with this server, or remove what the other made (" + s.Clean + ")")
 	}
 	return nil
 }

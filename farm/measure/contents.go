@@ -40,6 +40,18 @@ type ContentsConfig struct {
 	Remembered int64
 }
 
+func (cfg *ContentsConfig) spec() bus.Spec {
+	return bus.Spec{
+		Name: "contents", Form: "contents 1", MaxBytes: cmp.Or(cfg.MaxBytes, 4<<30), MaxAge: cmp.Or(cfg.MaxAge, 7*24*time.Hour),
+		Clean: "tritonc farm clean",
+	}
+}
+
+// RemoveContents removes the bucket, of whatever form. The error is a *bus.Error.
+func RemoveContents(ctx context.Context, b *bus.Bus) error {
+	return b.Remove(ctx, "OBJ_", (&ContentsConfig{}).spec())
+}
+
 // Contents is the bucket. Its methods may be called by several goroutines.
 type Contents struct {
 	bus   *bus.Bus
@@ -63,9 +75,7 @@ type remembered struct {
 // OpenContents opens the bucket of a server, and makes it if it is not there. The error
 // is a *bus.Error.
 func OpenContents(ctx context.Context, b *bus.Bus, cfg ContentsConfig) (*Contents, error) {
-	spec := bus.Spec{
-		Name: "contents", Form: "contents 1", MaxBytes: cmp.Or(cfg.MaxBytes, 4<<30), MaxAge: cmp.Or(cfg.MaxAge, 7*24*time.Hour),
-	}
+	spec := cfg.spec()
 	store, err := b.Objects(ctx, spec)
 	if err != nil {
 		return nil, err

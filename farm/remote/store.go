@@ -81,16 +81,19 @@ const (
 	claimForm = "claim 1"
 )
 
+// clean is the command that empties the cache.
+const clean = "tritonc cache clean --remote"
+
 func (o *Options) kernels() bus.Spec {
-	return bus.Spec{Name: "kernels", Form: entryForm, MaxBytes: o.MaxBytes, MaxAge: o.MaxAge}
+	return bus.Spec{Name: "kernels", Form: entryForm, MaxBytes: o.MaxBytes, MaxAge: o.MaxAge, Clean: clean}
 }
 
 func (o *Options) index() bus.Spec {
-	return bus.Spec{Name: "index", Form: indexForm, MaxBytes: max(o.MaxBytes/16, 1<<20), MaxAge: o.MaxAge}
+	return bus.Spec{Name: "index", Form: indexForm, MaxBytes: max(o.MaxBytes/16, 1<<20), MaxAge: o.MaxAge, Clean: clean}
 }
 
 func (o *Options) claims() bus.Spec {
-	return bus.Spec{Name: "claims", Form: claimForm, MaxBytes: 64 << 20, MaxAge: o.Lease, Memory: true}
+	return bus.Spec{Name: "claims", Form: claimForm, MaxBytes: 64 << 20, MaxAge: o.Lease, Memory: true, Clean: clean}
 }
 
 // Store is the shared cache. Its methods may be called by several goroutines at once.

@@ -50,12 +50,20 @@ type Store struct {
 	cfg Config
 }
 
+func (cfg *Config) spec() bus.Spec {
+	return bus.Spec{
+		Name: bucket, Form: form, MaxBytes: cmp.Or(cfg.MaxBytes, 256<<20), MaxAge: cmp.Or(cfg.MaxAge, 365*24*time.Hour),
+		Clean: "tritonc farm clean --times",
+	}
+}
+
+// Remove removes the bucket, of whatever form. The error is a *bus.Error.
+func Remove(ctx context.Context, b *bus.Bus) error { return b.Remove(ctx, "KV_", (&Config{}).spec()) }
+
 // Open opens the bucket of a server, and makes it if it is not there. The error is a
 // *bus.Error, as those of the methods are, unless ctx ends.
 func Open(ctx context.Context, b *bus.Bus, cfg Config) (*Store, error) {
-	kv, err := b.KeyValue(ctx, bus.Spec{
-		Name: bucket, Form: form, MaxBytes: cmp.Or(cfg.MaxBytes, 256<<20), MaxAge: cmp.Or(cfg.MaxAge, 365*24*time.Hour),
-	})
+	kv, err := b.KeyValue(ctx, cfg.spec())
 	if err != nil {
 		return nil, err
 	}

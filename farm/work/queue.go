@@ -80,7 +80,23 @@ type Queue struct {
 
 // spec is that of the streams and the bucket that hold tasks and results.
 func (q *Queue) spec(name string) bus.Spec {
-	return bus.Spec{Name: name, Form: form, MaxBytes: q.cfg.MaxBytes, MaxAge: q.cfg.MaxAge}
+	return bus.Spec{Name: name, Form: form, MaxBytes: q.cfg.MaxBytes, MaxAge: q.cfg.MaxAge, Clean: clean}
+}
+
+// clean is the command that removes all of it.
+const clean = "tritonc farm clean"
+
+// Remove removes the streams and buckets of a queue, of whatever form. The error is a
+// *bus.Error.
+func Remove(ctx context.Context, b *bus.Bus) error {
+	for _, it := range []struct{ prefix, name string }{
+		{"", tasksName}, {"", resultsName}, {"KV_", classesName}, {"KV_", workersName}, {"KV_", triesName}, {"OBJ_", objectsName},
+	} {
+		if err := b.Remove(ctx, it.prefix, bus.Spec{Name: it.name, Form: form, Clean: clean}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Open opens the queue of a server, and makes what is missing of it. The error is a
@@ -103,7 +119,7 @@ func Open(ctx context.Context, b *bus.Bus, cfg Config) (*Queue, error) {
 		return nil, err
 	}
 	small := func(name string) bus.Spec {
-		return bus.Spec{Name: name, Form: form, MaxBytes: 16 << 20, MaxAge: cfg.MaxAge}
+		return bus.Spec{Name: name, Form: form, MaxBytes: 16 << 20, MaxAge: cfg.MaxAge, Clean: clean}
 	}
 	workers := small(workersName)
 	workers.MaxAge, workers.Memory = 3*cfg.Beat, true
