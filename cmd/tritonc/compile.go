@@ -90,6 +90,9 @@ func compileFiles(ctx context.Context, env *environment, cmd *cobra.Command, f *
 		return err
 	}
 	jobs, err := f.compileAll(ctx, env, req, targets, files)
+	if f.time && env.call == nil { // a server's counts are those of all commands
+		env.report.shared(env.shared.counts())
+	}
 	if err != nil {
 		return err
 	}

@@ -112,9 +112,12 @@ func (f *farmTest) same(a, b string, want int) {
 }
 
 // startWorker starts a worker process that the test ends by a signal.
-func (f *farmTest) startWorker(url string) {
+func (f *farmTest) startWorker(url string, args ...string) {
 	f.Helper()
-	cmd := f.command("worker", "--nats", url, "--no-cache", "-j", "2")
+	if len(args) == 0 {
+		args = []string{"--no-cache"}
+	}
+	cmd := f.command(append([]string{"worker", "--nats", url, "-j", "2"}, args...)...)
 	stderr, err := cmd.StderrPipe()
 	if err == nil {
 		err = cmd.Start()

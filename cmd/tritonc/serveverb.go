@@ -99,7 +99,7 @@ func (f *serveFlags) run(cmd *cobra.Command, env *environment) error {
 		Handle: func(ctx context.Context, call *serve.Call) int {
 			return serveCompile(ctx, cmd.Context(), call, hosts, env.shared)
 		},
-		Backends: hosts.running, Log: env.report.note,
+		Backends: hosts.running, Shared: env.shared.counts, Log: env.report.note,
 	})
 	if err != nil {
 		return err

@@ -13,6 +13,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/tritonc/tritonc/core"
+	"github.com/tritonc/tritonc/core/cache"
 	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/farm/remote"
 	"github.com/tritonc/tritonc/farm/sign"
@@ -168,6 +169,21 @@ func (p *sharedPool) leave(env *environment) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.commands = slices.DeleteFunc(p.commands, func(c command) bool { return c.env == env })
+}
+
+// counts are what became of the questions of all commands; nil where nothing is shared.
+func (p *sharedPool) counts() *cache.Counts {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.stores) == 0 {
+		return nil
+	}
+	all := &cache.Counts{}
+	for _, s := range p.stores {
+		c := s.Counts()
+		all.Add(&c)
+	}
+	return all
 }
 
 // close waits, for a moment, for what is being kept.

@@ -3,6 +3,9 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"io"
+	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -93,7 +96,7 @@ func TestSharedCache(t *testing.T) {
 	a, b := newSharer(t, url, key, trusted), newSharer(t, url, "", trusted)
 	a.wantFrom("here", "a")
 	said := b.wantFrom("shared", "b")
-	if strings.Contains(said, "warning") {
+	if strings.Contains(said, "warning") || !regexp.MustCompile(`(?m)^ +shared: 2 hits, 0 misses, \d+\.\d KiB read$`).MatchString(said) {
 		t.Errorf("said %s", said)
 	}
 	b.wantFrom("cache", "b2")
@@ -301,7 +304,55 @@ func TestSharedCacheServed(t *testing.T) {
 		t.Errorf("said\n%s", said)
 	}
 	text, _ := a.run(0, "serve", "--status", "--socket", socket)
-	if !strings.Contains(text, "kernels              6, of which the cache had 2") {
+	if !strings.Contains(text, "kernels              6, of which the cache had 2") || !strings.Contains(text, "shared cache         2 hits, 2 misses, ") {
 		t.Errorf("the server says\n%s", text)
 	}
+	text, _ = a.run(0, "serve", "--metrics", "--socket", socket)
+	wantMetrics(t, text, `lookups_total{result="hit"} 2`, `lookups_total{result="miss"} 2`, "kept_total 2", "refused_total 0", "off_total 1", "away 1")
+}
+
+// wantMetrics fails unless a text for Prometheus has these lines of the shared cache.
+func wantMetrics(t *testing.T, text string, lines ...string) {
+	t.Helper()
+	for _, line := range lines {
+		if !strings.Contains(text, "\ntritonc_shared_cache_"+line+"\n") {
+			t.Errorf("there is no %s in\n%s", line, text)
+		}
+	}
+}
+
+// TestWorkerMetrics: a worker tells Prometheus what the shared cache had for it.
+func TestWorkerMetrics(t *testing.T) {
+	needSignals(t)
+	url := natstest.Run(t).URL()
+	key, trusted := cacheKey(t)
+	f := newSharer(t, url, key, trusted)
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := free.Addr().String()
+	free.Close()
+	f.startWorker(url, "--metrics", address)
+	// Without a module, for which a worker would ask and be asked once more.
+	plain := strings.NewReplacer("from scale import FACTOR", "", "FACTOR", "3").Replace(farmKernels)
+	if err := os.WriteFile(filepath.Join(f.dir, "plain.py"), []byte(plain), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f.run(0, "compile", "--farm", "--no-cache", "-t", "cuda:80", "--emit", "ttgir", "-o", "out", "plain.py")
+	f.run(0, "compile", "--farm", "-t", "cuda:80", "--emit", "llir", "-o", "out", "plain.py")
+	resp, err := http.Get("http://" + address + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(text), "\ntritonc_worker_done_tasks_total 4\n") {
+		t.Errorf("the worker says\n%s", text)
+	}
+	// What --no-cache asks for is compiled whatever there is.
+	wantMetrics(t, string(text), `lookups_total{result="hit"} 0`, `lookups_total{result="miss"} 2`, "kept_total 2", "away 0")
 }

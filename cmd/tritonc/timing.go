@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/tritonc/tritonc/core"
+	"github.com/tritonc/tritonc/core/cache"
 )
 
 // timingRecord is how long a step took, for --json: a stage, one of its passes or
@@ -42,6 +43,20 @@ func (r *reporter) timings(k *core.Kernel, whole timingRecord, name string, step
 		}
 	}
 	r.timing(total, whole, name)
+}
+
+// sharedRecord is what became of a command's questions to the cache that machines share,
+// for --json.
+type sharedRecord struct {
+	Kind string `json:"kind"`
+	*cache.Counts
+}
+
+// shared tells of the cache that machines share, if anything was asked of it.
+func (r *reporter) shared(c *cache.Counts) {
+	if c != nil && *c != (cache.Counts{}) {
+		r.record(fmt.Sprintf("           shared: %s\n", c), sharedRecord{"shared_cache", c})
+	}
 }
 
 // withDid is a pass with what it says to have done, if anything.

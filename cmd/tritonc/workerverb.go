@@ -136,7 +136,7 @@ func (f *workerFlags) run(cmd *cobra.Command, env *environment) error {
 // work has a worker work until a signal comes, and then end what it does.
 func (f *workerFlags) work(ctx context.Context, env *environment, w *farm.Worker, q *farm.Queue, does string) error {
 	if f.metrics != "" {
-		stop, err := serveMetrics(f.metrics, w)
+		stop, err := serveMetrics(f.metrics, w, env.shared)
 		if err != nil {
 			return err
 		}
@@ -185,7 +185,7 @@ func newWorker(f *workerFlags, env *environment, handler farm.Handler) *farm.Wor
 }
 
 // serveMetrics answers to Prometheus until stop is called.
-func serveMetrics(address string, w *farm.Worker) (stop func(), err error) {
+func serveMetrics(address string, w *farm.Worker, shared *sharedPool) (stop func(), err error) {
 	l, err := net.Listen("tcp", address)
 	if err != nil {
 		return nil, fmt.Errorf("--metrics %s: %w", address, err)
@@ -194,7 +194,12 @@ func serveMetrics(address string, w *farm.Worker) (stop func(), err error) {
 	mux.HandleFunc("GET /metrics", func(rw http.ResponseWriter, _ *http.Request) {
 		rw.Header().Set("Content-Type", "text/plain; version=0.0.4")
 		state := w.State()
-		_ = state.WriteMetrics(rw) // the other end is gone
+		if err := state.WriteMetrics(rw); err != nil {
+			return // the other end is gone
+		}
+		if counts := shared.counts(); counts != nil {
+			_ = counts.WriteMetrics(rw)
+		}
 	})
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
 	failed := make(chan error, 1)

@@ -50,7 +50,9 @@ func (s *Store) Claim(ctx context.Context, key cache.Key) (cache.Claim, bool) {
 	case claimKept:
 		return nil, true
 	case claimHeld:
+		begin := time.Now()
 		over, err := s.await(ctx, c, key)
+		s.count(func(n *cache.Counts) { n.Waits++; n.Waited += time.Since(begin).Seconds() })
 		if err != nil {
 			s.failed(ctx, c, err, "waiting for a kernel that another machine compiles")
 			return nil, false
@@ -213,6 +215,7 @@ type claim struct {
 // newClaim renews a claim until it ends.
 func (s *Store) newClaim(c *connection, key cache.Key, value []byte, revision uint64) *claim {
 	cl := &claim{s: s, c: c, key: key, value: value, revision: revision, stop: make(chan struct{})}
+	s.count(func(*cache.Counts) { s.claimed[key] = true })
 	go cl.renew()
 	return cl
 }
@@ -258,6 +261,7 @@ func (cl *claim) update(value []byte) bool {
 func (cl *claim) end(told string) {
 	cl.ended.Do(func() {
 		close(cl.stop)
+		cl.s.count(func(*cache.Counts) { delete(cl.s.claimed, cl.key) })
 		if told != "" {
 			cl.update([]byte(kept + told))
 		} else {

@@ -29,6 +29,9 @@ func (s *Store) keep(c *connection, key cache.Key, index []byte, entry cache.Key
 		revision, err = c.index.Put(ctx, name(key), sealedIndex)
 		return err
 	})
+	if err == nil {
+		s.count(func(n *cache.Counts) { n.Kept++; n.WrittenBytes += int64(len(sealed) + len(sealedIndex)) })
+	}
 	return revision, err
 }
 

@@ -103,8 +103,11 @@ type Store struct {
 	mu       sync.Mutex
 	conn     *connection
 	offUntil time.Time
-	noWrites time.Time       // until then nothing is kept: there is no room, or it is not allowed
-	told     map[string]bool // what was warned of
+	noWrites time.Time          // until then nothing is kept: there is no room, or it is not allowed
+	told     map[string]bool    // what was warned of
+	counts   cache.Counts       // but for Off since awayAt, and Away
+	claimed  map[cache.Key]bool // what this process is to make: it looked before
+	awayAt   time.Time          // since when the server is left alone; zero: it is not
 
 	pending sync.WaitGroup // what is being kept
 }
@@ -122,7 +125,7 @@ var _ cache.Away = (*Store)(nil)
 // New makes a Store. It connects when it is asked for something.
 func New(opts Options) *Store {
 	opts.complete()
-	return &Store{opts: opts, told: map[string]bool{}}
+	return &Store{opts: opts, told: map[string]bool{}, claimed: map[cache.Key]bool{}}
 }
 
 // Close waits for what is being kept, no longer than for a question, and ends the
@@ -145,13 +148,6 @@ func (s *Store) Close() {
 		s.conn = nil
 	}
 	s.offUntil = time.Now().Add(24 * time.Hour)
-}
-
-// Away implements cache.Away.
-func (s *Store) Away() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.conn == nil && time.Now().Before(s.offUntil)
 }
 
 // Flush waits until all is kept that Claims were given, or the context ends.
@@ -209,6 +205,7 @@ func (s *Store) connect(ctx context.Context) (*connection, error) {
 	}
 	if until := s.readOff(); time.Now().Before(until) {
 		s.offUntil = until
+		s.leave()
 		return nil, nil
 	}
 	begin := time.Now()
@@ -219,10 +216,15 @@ func (s *Store) connect(ctx context.Context) (*connection, error) {
 		if ctx.Err() != nil {
 			return nil, nil // the user's affair
 		}
+		s.counts.Errors++
 		s.turnOff()
 		return nil, err
 	}
 	s.conn = c
+	if !s.awayAt.IsZero() {
+		s.counts.Off += time.Since(s.awayAt).Seconds()
+		s.awayAt = time.Time{}
+	}
 	s.log("connected with %s in %v", s.opts.Bus.Servers(), time.Since(begin).Round(10*time.Microsecond))
 	return c, nil
 }
@@ -256,6 +258,7 @@ func (s *Store) failed(ctx context.Context, c *connection, err error, doing stri
 	}
 	err = c.bus.Explain(err, doing)
 	s.mu.Lock()
+	s.counts.Errors++
 	if kind := bus.KindOf(err); kind == bus.Full || kind == bus.Denied {
 		s.noWrites = time.Now().Add(s.opts.Off)
 	} else {
@@ -274,6 +277,7 @@ func (s *Store) failedToKeep(c *connection, err error) {
 		slow.Diagnostic().WithHelp("its disk may be full, or it is overloaded; tritonc compiles without it")
 	}
 	s.mu.Lock()
+	s.counts.Errors++
 	s.noWrites = time.Now().Add(s.opts.Off)
 	s.mu.Unlock()
 	s.tell(err)
@@ -282,6 +286,8 @@ func (s *Store) failedToKeep(c *connection, err error) {
 // turnOff leaves the server alone for a while. s.mu is held.
 func (s *Store) turnOff() {
 	s.offUntil = time.Now().Add(s.opts.Off)
+	s.counts.Offs++
+	s.leave()
 	s.writeOff()
 	if s.conn != nil {
 		s.conn.bus.Close()
@@ -316,6 +322,7 @@ func (s *Store) unsealed(kind string, key cache.Key, sealed []byte) ([]byte, *si
 		return data, who
 	}
 	s.log("the %s %s is refused: %v", kind, name(key), err)
+	s.count(func(n *cache.Counts) { n.Refused++ })
 	d := s.opts.Bus.Errorf("an entry of the shared cache at %s is refused: %v", s.opts.Bus.Servers(), err)
 	var unknown *sign.UnknownError
 	if errors.As(err, &unknown) {
@@ -331,11 +338,19 @@ func (s *Store) unsealed(kind string, key cache.Key, sealed []byte) ([]byte, *si
 func (s *Store) Index(ctx context.Context, key cache.Key) []byte {
 	c := s.connected(ctx)
 	if c == nil {
+		s.count(func(n *cache.Counts) { n.Skipped++ })
 		return nil
 	}
 	data, _, err := s.readIndex(ctx, c, key)
-	if err != nil {
+	switch {
+	case err != nil:
 		s.failed(ctx, c, err, "reading the shared cache")
+	case data == nil:
+		s.count(func(n *cache.Counts) {
+			if !s.claimed[key] {
+				n.Misses++
+			}
+		})
 	}
 	return data
 }
@@ -371,11 +386,17 @@ func (s *Store) Entry(ctx context.Context, key cache.Key) (data []byte, signer s
 		return nil, ""
 	}
 	wait := time.Now().Add(s.opts.Wait)
+	absent := false
 	c.bus.CatchUp(ctx, func() bool {
-		var again bool
-		data, signer, again = s.readEntry(ctx, c, key)
-		return again && time.Now().Before(wait)
+		data, signer, absent = s.readEntry(ctx, c, key)
+		return absent && time.Now().Before(wait)
 	})
+	switch {
+	case data != nil:
+		s.count(func(n *cache.Counts) { n.Hits++; n.ReadBytes += int64(len(data)) })
+	case absent:
+		s.count(func(n *cache.Counts) { n.Misses++ })
+	}
 	return data, signer
 }
 

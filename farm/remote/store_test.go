@@ -155,6 +155,12 @@ func TestTaken(t *testing.T) {
 	if data, _ := b.Entry(t.Context(), keyOf("none")); data != nil {
 		t.Error("there is an entry under a key that nobody used")
 	}
+	if c := a.Counts(); c.Misses != 4 || c.Kept != 4 || c.WrittenBytes < 3<<20 || c.Hits+c.Errors+c.Refused+c.Offs+c.Skipped != 0 {
+		t.Errorf("who made them counts %+v", c)
+	}
+	if c := b.Counts(); c.Hits != 8 || c.Misses != 2 || c.ReadBytes < 6<<20 || c.Kept+c.WrittenBytes+c.Errors+c.Refused+c.Offs+c.Skipped != 0 || c.Away {
+		t.Errorf("who took them counts %+v", c)
+	}
 	u, err := b.opts.Usage(t.Context())
 	if err != nil || u.Entries != 4 || u.Bytes < 3<<20 || u.Limit != 8<<20 || u.Oldest.IsZero() || u.Replicas != 1 {
 		t.Errorf("usage %+v, %v", u, err)
@@ -211,6 +217,9 @@ func TestRefused(t *testing.T) {
 			}
 			m.make(t, "k", func() []byte { compiled++; return []byte("mine") })
 			m.flush(t)
+			if c := m.Counts(); c.Refused < 3 || c.Hits != 0 || c.Kept != 1 {
+				t.Errorf("counts %+v", c)
+			}
 			w := m.warnings()
 			if compiled != 1 || len(w) != 1 || w[0].Severity != diag.Warning || w[0].Help == "" || !strings.Contains(w[0].Message, data.words) {
 				t.Errorf("%d compiles, warned %v", compiled, w)
@@ -263,6 +272,9 @@ func TestNoServer(t *testing.T) {
 			for range 3 {
 				m.make(t, "k", func() []byte { compiled++; return nil })
 			}
+			if c := m.Counts(); c.Hits != 0 || c.Errors == 0 || c.Errors+c.Skipped+c.Misses < 3 {
+				t.Errorf("counts %+v", c)
+			}
 			w := m.warnings()
 			if compiled != 3 || len(w) != 1 || w[0].Help == "" || !strings.Contains(w[0].Message, tt.words) || !strings.HasPrefix(w[0].Message, "the shared cache is not used") {
 				t.Errorf("%d compiles, warned %v", compiled, w)
@@ -312,6 +324,9 @@ func TestOff(t *testing.T) {
 			t.Errorf("%q counts", text)
 		}
 	}
+	if c := m.Counts(); c.Offs != 1 || c.Errors != 1 || !c.Away || c.Off <= 0 || !m.Away() {
+		t.Errorf("counts %+v", c)
+	}
 	short := open(10 * time.Millisecond)
 	s.Stop()
 	short.make(t, "k", func() []byte { return nil })
@@ -320,6 +335,9 @@ func TestOff(t *testing.T) {
 		if time.Now().After(end) {
 			t.Fatal("the server is left alone for ever")
 		}
+	}
+	if c := short.Counts(); c.Offs < 1 || c.Away || c.Off < 0.01 || short.Away() {
+		t.Errorf("counts %+v", c)
 	}
 }
 

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	pb "github.com/tritonc/tritonc/cmd/tritonc/serve/v1"
+	"github.com/tritonc/tritonc/core/cache"
 	"github.com/tritonc/tritonc/core/diag"
 )
 
@@ -132,6 +134,7 @@ type Status struct {
 	ResidentBytes  int64              `json:"resident_bytes"`
 	GoroutineCount int64              `json:"goroutines"`
 	OpenFiles      int64              `json:"open_files"`
+	SharedCache    *cache.Counts      `json:"shared_cache,omitempty"`
 }
 
 // BackendStatus is a backend's process.
@@ -150,6 +153,12 @@ func statusOf(socket string, r *pb.GetStatusResponse) *Status {
 	for _, b := range r.GetBackends() {
 		s.Backends = append(s.Backends, BackendStatus{b.GetName(), b.GetPid(), b.GetResidentBytes()})
 	}
+	if text := r.GetSharedCache(); len(text) > 0 {
+		s.SharedCache = &cache.Counts{}
+		if json.Unmarshal(text, s.SharedCache) != nil {
+			s.SharedCache = nil // of another build, which is asked for its status alone
+		}
+	}
 	return s
 }
 
@@ -166,6 +175,9 @@ func (s *Status) WriteText(w io.Writer) error {
 	}
 	row("requests", "%s", strings.Join(ends, ", "))
 	row("kernels", "%d, of which the cache had %d", s.Kernels, s.Cached)
+	if s.SharedCache != nil {
+		row("shared cache", "%s", s.SharedCache)
+	}
 	row("now", "%s under way; of %s at a time %d compile, %d wait", diag.Count(int(s.Active), "request"), diag.Count(int(s.Jobs), "kernel"), s.Running, s.Waiting)
 	for _, stage := range slices.Sorted(maps.Keys(s.Stages)) {
 		row("stage "+stage, "%.3f s", s.Stages[stage])
@@ -213,8 +225,10 @@ func (s *Status) WriteMetrics(w io.Writer) error {
 	one("resident_bytes", "gauge", "Memory of the server's process.", float64(s.ResidentBytes))
 	one("goroutines", "gauge", "Goroutines of the server.", float64(s.GoroutineCount))
 	one("open_files", "gauge", "Open files of the server.", float64(s.OpenFiles))
-	_, err := io.WriteString(w, b.String())
-	return err
+	if _, err := io.WriteString(w, b.String()); err != nil || s.SharedCache == nil {
+		return err
+	}
+	return s.SharedCache.WriteMetrics(w)
 }
 
 func number(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }

@@ -2,6 +2,7 @@ package serve
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -14,6 +15,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	pb "github.com/tritonc/tritonc/cmd/tritonc/serve/v1"
+	"github.com/tritonc/tritonc/core/cache"
 	"github.com/tritonc/tritonc/core/plugin"
 )
 
@@ -31,6 +33,9 @@ type Config struct {
 	Handle func(ctx context.Context, call *Call) int
 	// Backends lists the processes of backends.
 	Backends func() []plugin.Running
+	// Shared counts what became of questions to caches that machines share; nil, and so is
+	// what it returns, where nothing is shared.
+	Shared func() *cache.Counts
 	// Log receives what is of interest to who runs the server.
 	Log func(format string, args ...any)
 }
@@ -202,6 +207,17 @@ func (s *Server) GetStatus(context.Context, *pb.GetStatusRequest) (*pb.GetStatus
 	resp.Running, resp.Waiting, resp.Jobs = int64(running), int64(waiting), int64(s.cfg.Jobs)
 	for _, b := range s.cfg.Backends() {
 		resp.Backends = append(resp.Backends, &pb.BackendProcess{Name: b.Name, Pid: int64(b.PID), ResidentBytes: residentBytes(b.PID)})
+	}
+	var counts *cache.Counts
+	if s.cfg.Shared != nil {
+		counts = s.cfg.Shared()
+	}
+	if counts != nil {
+		text, err := json.Marshal(counts)
+		if err != nil {
+			return nil, err
+		}
+		resp.SharedCache = text
 	}
 	return resp, nil
 }

@@ -603,6 +603,9 @@ type GetStatusResponse struct {
 	ResidentBytes int64              `protobuf:"varint,13,opt,name=resident_bytes,json=residentBytes,proto3" json:"resident_bytes,omitempty"`
 	Goroutines    int64              `protobuf:"varint,14,opt,name=goroutines,proto3" json:"goroutines,omitempty"`
 	OpenFiles     int64              `protobuf:"varint,15,opt,name=open_files,json=openFiles,proto3" json:"open_files,omitempty"`
+	// What became of questions to the cache that machines share, as JSON; empty where nothing
+	// is shared.
+	SharedCache   []byte `protobuf:"bytes,16,opt,name=shared_cache,json=sharedCache,proto3" json:"shared_cache,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -740,6 +743,13 @@ func (x *GetStatusResponse) GetOpenFiles() int64 {
 		return x.OpenFiles
 	}
 	return 0
+}
+
+func (x *GetStatusResponse) GetSharedCache() []byte {
+	if x != nil {
+		return x.SharedCache
+	}
+	return nil
 }
 
 type BackendProcess struct {
@@ -912,7 +922,7 @@ const file_cmd_tritonc_serve_v1_serve_proto_rawDesc = "" +
 	"\x05total\x18\x02 \x01(\x03R\x05total\"\x1a\n" +
 	"\x04Exit\x12\x12\n" +
 	"\x04code\x18\x01 \x01(\x05R\x04code\"\x12\n" +
-	"\x10GetStatusRequest\"\xc1\x05\n" +
+	"\x10GetStatusRequest\"\xe4\x05\n" +
 	"\x11GetStatusResponse\x12\x14\n" +
 	"\x05build\x18\x01 \x01(\tR\x05build\x12\x10\n" +
 	"\x03pid\x18\x02 \x01(\x03R\x03pid\x12%\n" +
@@ -932,7 +942,8 @@ const file_cmd_tritonc_serve_v1_serve_proto_rawDesc = "" +
 	"goroutines\x18\x0e \x01(\x03R\n" +
 	"goroutines\x12\x1d\n" +
 	"\n" +
-	"open_files\x18\x0f \x01(\x03R\topenFiles\x1a;\n" +
+	"open_files\x18\x0f \x01(\x03R\topenFiles\x12!\n" +
+	"\fshared_cache\x18\x10 \x01(\fR\vsharedCache\x1a;\n" +
 	"\rRequestsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\x1a?\n" +
