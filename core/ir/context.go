@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/tritonc/tritonc/core/slab"
 	"github.com/tritonc/tritonc/core/work"
 )
 
@@ -31,6 +32,17 @@ type Context struct {
 	unknLoc *UnknownLoc
 	meter   *work.Meter
 	symbols map[namedSymbol]*Operation
+	slabs   slabs
+}
+
+// slabs have what operations are made of.
+type slabs struct {
+	ops       slab.Of[Operation]
+	uses      slab.Of[Use]
+	useRefs   slab.Of[*Use]
+	values    slab.Of[Value]
+	valueRefs slab.Of[*Value]
+	attrs     slab.Of[NamedAttr]
 }
 
 // NewContext makes a context with the given dialects loaded. Two dialects of

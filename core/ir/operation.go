@@ -59,13 +59,15 @@ func NewOperation(def *OpDef, s *State) *Operation {
 		s.Types = types
 	}
 	s.Ctx.meter.Visit()
-	op := &Operation{def: def, ctx: s.Ctx, loc: s.Loc, succs: s.Successors, segments: s.Segments}
+	mem := &s.Ctx.slabs
+	op := mem.ops.One()
+	op.def, op.ctx, op.loc, op.succs, op.segments = def, s.Ctx, s.Loc, s.Successors, s.Segments
 	if op.loc == nil {
 		op.loc = s.Ctx.UnknownLoc()
 	}
 	if n := len(s.Operands); n > 0 {
-		slots := make([]Use, n)
-		op.operands = make([]*Use, n)
+		slots := mem.uses.Make(n)
+		op.operands = mem.useRefs.Make(n)
 		for i, v := range s.Operands {
 			u := &slots[i]
 			u.owner, u.index = op, i
@@ -74,15 +76,15 @@ func NewOperation(def *OpDef, s *State) *Operation {
 		}
 	}
 	if n := len(s.Types); n > 0 {
-		vals := make([]Value, n)
-		op.results = make([]*Value, n)
+		vals := mem.values.Make(n)
+		op.results = mem.valueRefs.Make(n)
 		for i, t := range s.Types {
 			vals[i] = Value{typ: t, op: op, index: i}
 			op.results[i] = &vals[i]
 		}
 	}
 	if len(s.Attrs) > 0 {
-		op.attrs = slices.Clone(s.Attrs)
+		op.attrs = mem.attrs.List(s.Attrs)
 		sortByName(op.attrs)
 	}
 	for range s.Regions {

@@ -44,7 +44,7 @@ var spans = []string{
 
 // Groups of rooms, from the ground up: each floor sees those below it.
 var (
-	irFloor       = []string{"core/diag", "core/work", "core/ir/..."}
+	irFloor       = []string{"core/diag", "core/slab", "core/work", "core/ir/..."}
 	dialectFloor  = append(slices.Clone(irFloor), "core/layout", "core/dialect/...")
 	analysisFloor = append(slices.Clone(dialectFloor), "core/analysis/...", "core/rewrite/...", "core/pass/...")
 	passFloor     = append(slices.Clone(analysisFloor), "core/transform/std", "core/transform/facts", "core/transform/ttgir/dots", "core/transform/ttgir/forloop", "core/transform/ttgir/machine", "core/transform/ttgir/masks", "core/transform/ttgir/sharedmem", "core/transform/ttgir/tensors")
@@ -59,6 +59,7 @@ var (
 var rules = []rule{
 	{"core/diag", nil, stdlibOnly, "every room returns diagnostics"},
 	{"core/work", nil, stdlibOnly, "every room counts what it visits"},
+	{"core/slab", nil, stdlibOnly, "what is allocated many at a time knows of none"},
 	{"core/span", nil, spans, "every room may say what it waits for, and none decides who is told"},
 	{"core/work/...", []string{"core/work"}, stdlibOnly, "contexts for tests"},
 	{"core/input", nil, stdlibOnly, "which files are read whole is not an affair of what is in them"},
@@ -66,9 +67,9 @@ var rules = []rule{
 	{"core/filememo", []string{"core/trust"}, stdlibOnly, "a memo on disk knows nothing of what it remembers"},
 	{"core/layout", nil, stdlibOnly, "layouts are pure mathematics"},
 	{"core/layout/...", []string{"core/layout"}, stdlibOnly, "pictures need the layout alone"},
-	{"core/ir", []string{"core/diag", "core/work"}, stdlibOnly, "the IR is the ground floor"},
+	{"core/ir", []string{"core/diag", "core/slab", "core/work"}, stdlibOnly, "the IR is the ground floor"},
 	{"core/ir/diff", irFloor, []string{"github.com/rogpeppe/go-internal/diff"}, "comparing modules needs their text"},
-	{"core/ir/...", []string{"core/diag", "core/work", "core/ir"}, stdlibOnly, "the text form needs the IR alone"},
+	{"core/ir/...", []string{"core/diag", "core/slab", "core/work", "core/ir"}, stdlibOnly, "the text form needs the IR alone"},
 	{"core/dialect/...", append(slices.Clone(irFloor), "core/layout"), stdlibOnly, "dialects are tables over the IR"},
 	{"core/analysis/...", append(slices.Clone(dialectFloor), "core/rewrite/..."), stdlibOnly, "analyses read"},
 	{"core/rewrite/...", dialectFloor, stdlibOnly, "pattern drivers know no pass"},
@@ -89,9 +90,9 @@ var rules = []rule{
 	{"core/transform/ttir", append(slices.Clone(analysisFloor), "core/transform/std", "core/transform/facts"), stdlibOnly, "passes change the IR, they do not lower it"},
 	{"core/transform/inspect", analysisFloor, stdlibOnly, "what tells of analyses changes nothing that a pass needs"},
 	{"core/transform/std", analysisFloor, stdlibOnly, "passes change the IR, they do not lower it"},
-	{"core/llir/...", []string{"core/diag", "core/work"}, []string{"github.com/llir/", "github.com/mewmew/", "github.com/pkg/errors"}, "LLVM IR is separate from our IR"},
+	{"core/llir/...", []string{"core/diag", "core/slab", "core/work"}, []string{"github.com/llir/", "github.com/mewmew/", "github.com/pkg/errors"}, "LLVM IR is separate from our IR"},
 	{"core/lower/...", lowerFloor, []string{"github.com/llir/", "github.com/mewmew/", "github.com/pkg/errors"}, "lowering ends the trip through core"},
-	{"core/frontend/syntax", []string{"core/diag", "core/work"}, stdlibOnly, "a Python parser has nothing to do with IR"},
+	{"core/frontend/syntax", []string{"core/diag", "core/slab", "core/work"}, stdlibOnly, "a Python parser has nothing to do with IR"},
 	{"core/frontend/...", append(slices.Clone(dialectFloor), "core/frontend/..."), stdlibOnly, "the front end builds ttir and goes no further"},
 	{"core/cache/...", []string{"core/filememo", "core/trust"}, stdlibOnly, "a store of bytes"},
 	{"core/plugin/wire", append(slices.Clone(authorFloor), "core/diag"), nil, "diagnostics on both sides of the border"},
@@ -112,7 +113,7 @@ var rules = []rule{
 	{"backends/amd/...", slices.Concat(lowerFloor, authorFloor, kitFloor, []string{"core/backend/...", "backends/amd/..."}), nil, "backends import core's libraries and the sdk, never one another"},
 	{"backends/npu/chip", nil, stdlibOnly, "what is known of chips is for simulators, too"},
 	{"backends/npu/...", slices.Concat(analysisFloor, authorFloor, kitFloor, []string{"core/backend", "core/transform/facts", "core/transform/std", "core/transform/ttir", "backends/npu/..."}), nil, "a machine without threads has nothing of the passes and the lowering for GPUs"},
-	{"driver/bundle/...", []string{"core/diag", "core/work", "core/frontend/syntax", "core/input", "driver", "driver/array", "driver/kernel", "driver/launch/calc", "plugin-sdk/target"}, nil, "a program that carries its kernels compiled carries no compiler"},
+	{"driver/bundle/...", []string{"core/diag", "core/slab", "core/work", "core/frontend/syntax", "core/input", "driver", "driver/array", "driver/kernel", "driver/launch/calc", "plugin-sdk/target"}, nil, "a program that carries its kernels compiled carries no compiler"},
 	{"driver/tune", []string{"core/...", "plugin-sdk/...", "driver/..."}, nil, "tuning compiles and launches"},
 	{"driver/launch/...", []string{"core/...", "plugin-sdk/...", "driver/..."}, nil, "specialization at launch compiles"},
 	{"driver/kernel", []string{"core/diag", "core/work", "driver", "driver/array", "plugin-sdk/target"}, stdlibOnly, "a program that carries its kernels compiled carries no compiler"},
@@ -120,8 +121,8 @@ var rules = []rule{
 	{"driver/bench/table", nil, stdlibOnly, "numbers on paper know no device"},
 	{"driver/bench/plot", []string{"driver/bench/table"}, nil, "a picture is of a table"},
 	{"driver/bench", []string{"core/diag", "core/work", "driver", "plugin-sdk/target"}, stdlibOnly, "measuring needs a device, whichever it is"},
-	{"driver/array/expr", []string{"core/diag", "core/work", "core/frontend/syntax", "driver/array", "driver/launch/calc"}, stdlibOnly, "expressions over arrays know no device"},
-	{"driver/array/arrayfile", []string{"core/diag", "core/work", "core/frontend/syntax", "core/input", "driver/array"}, stdlibOnly, "files of arrays know no device"},
+	{"driver/array/expr", []string{"core/diag", "core/slab", "core/work", "core/frontend/syntax", "driver/array", "driver/launch/calc"}, stdlibOnly, "expressions over arrays know no device"},
+	{"driver/array/arrayfile", []string{"core/diag", "core/slab", "core/work", "core/frontend/syntax", "core/input", "driver/array"}, stdlibOnly, "files of arrays know no device"},
 	{"driver/simulated", []string{"backends/npu/chip", "core/diag", "core/work", "driver", "driver/sim/...", "plugin-sdk/target"}, nil, "a device runs binaries, it does not compile"},
 	{"driver/sim/npu", []string{"backends/npu/chip", "core/diag", "core/work", "driver/sim/simt"}, stdlibOnly, "what programs of NPUs mean is said by their format; chips and costs are data"},
 	{"driver/sim/amdgcn", []string{"core/diag", "core/work", "driver/sim/simt"}, stdlibOnly, "what reads one machine's code knows no other's"},
@@ -131,7 +132,7 @@ var rules = []rule{
 	{"driver/ascend/...", []string{"backends/npu/chip", "core/diag", "core/work", "driver/ascend", "driver/native", "plugin-sdk/..."}, nil, "a driver plugin speaks with a vendor's library and the SDK"},
 	{"driver/hip/...", []string{"core/diag", "core/work", "driver", "driver/hip", "driver/image", "driver/native", "plugin-sdk/..."}, nil, "a driver plugin speaks with a vendor's library and the SDK"},
 	{"driver/...", []string{"core/diag", "core/work", "core/layout", "core/plugin/process", "core/trust", "core/plugin/wire", "plugin-sdk/...", "driver/..."}, nil, "a device runs binaries, it does not compile"},
-	{"examples/...", []string{"backends/npu/chip", "core/diag", "core/input", "core/work", "core/frontend/syntax", "driver/...", "plugin-sdk/target", "examples/..."}, nil, "a program that carries its kernels compiled carries no compiler"},
+	{"examples/...", []string{"backends/npu/chip", "core/diag", "core/input", "core/slab", "core/work", "core/frontend/syntax", "driver/...", "plugin-sdk/target", "examples/..."}, nil, "a program that carries its kernels compiled carries no compiler"},
 	{"farm/sign", []string{"core/diag", "core/input", "core/trust"}, stdlibOnly, "who is believed is not an affair of what is sent, nor how"},
 	{"farm/remote", []string{"core/cache", "core/diag", "core/filememo", "core/trust", "farm/bus", "farm/sign", "core/input"}, natsClient, "a store of bytes"},
 	{"farm/local", []string{"core/filememo", "core/trust"}, []string{"github.com/gofrs/flock", "golang.org/x/sys"}, "who starts a server need not speak with it"},

@@ -12,7 +12,7 @@ type parameterList struct {
 // parameters reads the parameters of a def, up to its ")", or of a lambda, up
 // to its ":"; the end stays.
 func (p *parser) parameters(end tokenKind) *Arguments {
-	a := p.argumentsNode.one()
+	a := p.argumentsNode.One()
 	a.Span = Span{p.tok.Line, p.tok.Col, p.tok.Line, p.tok.Col}
 	if p.kind == end {
 		return a
@@ -113,7 +113,7 @@ func (p *parser) plainParameter(l *parameterList) {
 func (p *parser) parameter(lambda, star bool) *Arg {
 	m := p.mark()
 	id := p.ident()
-	a := p.arg.one()
+	a := p.arg.One()
 	a.Name = id
 	if !lambda && p.accept(tColon) {
 		if star && p.kind == tStar {
@@ -216,14 +216,14 @@ func (p *parser) arguments(open *mark) ([]Expr, []*Keyword) {
 	}
 	p.closing(tRParen, last)
 	p.height = h
-	kws := p.kwList.list(p.keywords[kwBase:])
+	kws := p.kwList.List(p.keywords[kwBase:])
 	p.keywords = p.keywords[:kwBase]
 	p.uniqueKeywords(kws)
 	return p.takeExprs(base), kws
 }
 
 func (p *parser) addKeyword(m mark, name string, value Expr) {
-	k := p.kwNode.one()
+	k := p.kwNode.One()
 	*k = Keyword{p.since(m), name, value}
 	p.keywords = append(p.keywords, k)
 }

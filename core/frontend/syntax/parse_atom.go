@@ -57,7 +57,7 @@ func (p *parser) parenthesized(m mark) Expr {
 	p.enter()
 	defer p.leave()
 	if p.accept(tRParen) {
-		t := p.tuple.one()
+		t := p.tuple.One()
 		t.Span = p.since(m)
 		return t
 	}

@@ -58,7 +58,7 @@ func (p *parser) ifStatement() Stmt {
 	}
 	p.enter() // an elif chain is as deep a tree as nested ifs
 	defer p.leave()
-	s := p.ifStmt.one()
+	s := p.ifStmt.One()
 	p.next()
 	s.Test = p.condition()
 	s.Body = p.block(what, m.line)

@@ -88,7 +88,7 @@ func (p *parser) starExprs() Expr {
 // newTuple makes a tuple that starts at m of the expressions since base, the
 // highest of which has height h.
 func (p *parser) newTuple(m mark, base int, h int32) Expr {
-	t := p.tuple.one()
+	t := p.tuple.One()
 	*t = Tuple{exprNode: exprNode{p.since(m)}, Elts: p.takeExprs(base)}
 	p.higher(h)
 	return t
@@ -208,7 +208,7 @@ func (p *parser) binary(least uint8) Expr {
 			p.next()
 			right := p.binary(in.prec + 1)
 			p.higher(h)
-			b := p.binOp.one()
+			b := p.binOp.One()
 			*b = BinOp{exprNode{p.since(m)}, left, Operator(in.op), right}
 			left = b
 		case in.prec == precCompare:
@@ -253,7 +253,7 @@ func (p *parser) boolean(m mark, first Expr, prec uint8) Expr {
 
 // comparison reads the rest of a < b <= c.
 func (p *parser) comparison(m mark, left Expr) Expr {
-	c := p.compare.one()
+	c := p.compare.One()
 	c.Left = left
 	base, h := len(p.exprs), p.height
 	var few [8]CmpOperator // most chains are shorter
@@ -281,7 +281,7 @@ func (p *parser) comparison(m mark, left Expr) Expr {
 		p.exprs = append(p.exprs, p.binary(precBitOr))
 		h = max(h, p.height)
 	}
-	c.Ops = p.cmpList.list(ops)
+	c.Ops = p.cmpList.List(ops)
 	c.Comparators = p.takeExprs(base)
 	c.Span = p.since(m)
 	p.higher(h)
@@ -329,7 +329,7 @@ func (p *parser) power() Expr {
 	p.next()
 	right := p.unary()
 	p.higher(h)
-	b := p.binOp.one()
+	b := p.binOp.One()
 	*b = BinOp{exprNode{p.since(m)}, left, Pow, right}
 	return b
 }
@@ -343,7 +343,7 @@ func (p *parser) primary() Expr {
 		case tDot:
 			p.next()
 			id := p.ident()
-			a := p.attribute.one()
+			a := p.attribute.One()
 			*a = Attribute{exprNode: exprNode{p.since(m)}, Value: e, Attr: id}
 			e = a
 			p.higher(0)
@@ -352,7 +352,7 @@ func (p *parser) primary() Expr {
 			open := p.mark()
 			p.enter()
 			p.next()
-			c := p.call.one()
+			c := p.call.One()
 			c.Func = e
 			c.Args, c.Keywords = p.arguments(&open)
 			p.leave()
@@ -363,7 +363,7 @@ func (p *parser) primary() Expr {
 			h := p.height
 			p.enter()
 			p.next()
-			s := p.subscript.one()
+			s := p.subscript.One()
 			s.Value = e
 			s.Slice = p.slices()
 			p.closing(tRBracket, s.Slice)
@@ -426,13 +426,13 @@ func (p *parser) slice() Expr {
 }
 
 func (p *parser) newName(sp Span, id string) *Name {
-	n := p.name.one()
+	n := p.name.One()
 	*n = Name{exprNode: exprNode{sp}, ID: id}
 	return n
 }
 
 func (p *parser) newConstant(sp Span, v any) *Constant {
-	c := p.constant.one()
+	c := p.constant.One()
 	*c = Constant{exprNode: exprNode{sp}, Value: v}
 	return c
 }

@@ -82,7 +82,7 @@ func (p *parser) simple() Stmt {
 	switch p.kind {
 	case tReturn:
 		p.next()
-		s := p.returnStmt.one()
+		s := p.returnStmt.One()
 		if p.kind != tNewline && p.kind != tSemi {
 			s.Value = p.starExprs()
 		}
@@ -142,7 +142,7 @@ func (p *parser) expressionStatement(m mark) Stmt {
 		v := p.yieldOrStarExprs()
 		return &AugAssign{stmtNode{p.since(m)}, e, op, v}
 	}
-	s := p.exprStmt.one()
+	s := p.exprStmt.One()
 	*s = ExprStmt{stmtNode{p.since(m)}, e}
 	return s
 }
@@ -154,7 +154,7 @@ func (p *parser) assignment(m mark, e Expr) Stmt {
 		p.exprs = append(p.exprs, e)
 		e = p.yieldOrStarExprs()
 	}
-	s := p.assign.one()
+	s := p.assign.One()
 	*s = Assign{stmtNode{p.since(m)}, p.takeExprs(base), e}
 	return s
 }

@@ -82,7 +82,7 @@ func (p *parser) targets() Expr {
 	for p.accept(tComma) && (startsExpr(p.kind) || p.kind == tStar) {
 		p.exprs = append(p.exprs, p.target())
 	}
-	t := p.tuple.one()
+	t := p.tuple.One()
 	*t = Tuple{exprNode: exprNode{p.since(m)}, Elts: p.takeExprs(base)}
 	p.store(t, false)
 	return t

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/tritonc/tritonc/core/diag"
+	"github.com/tritonc/tritonc/core/slab"
 )
 
 // Parse reads a Python file. The error is a *diag.Diagnostic.
@@ -71,25 +72,25 @@ type parser struct {
 
 // slabs are the allocators for what trees are mostly made of.
 type slabs struct {
-	name          slab[Name]
-	constant      slab[Constant]
-	attribute     slab[Attribute]
-	call          slab[Call]
-	subscript     slab[Subscript]
-	binOp         slab[BinOp]
-	compare       slab[Compare]
-	tuple         slab[Tuple]
-	kwNode        slab[Keyword]
-	arg           slab[Arg]
-	argumentsNode slab[Arguments]
-	exprStmt      slab[ExprStmt]
-	assign        slab[Assign]
-	ifStmt        slab[If]
-	returnStmt    slab[Return]
-	exprList      slab[Expr]
-	stmtList      slab[Stmt]
-	kwList        slab[*Keyword]
-	cmpList       slab[CmpOperator]
+	name          slab.Of[Name]
+	constant      slab.Of[Constant]
+	attribute     slab.Of[Attribute]
+	call          slab.Of[Call]
+	subscript     slab.Of[Subscript]
+	binOp         slab.Of[BinOp]
+	compare       slab.Of[Compare]
+	tuple         slab.Of[Tuple]
+	kwNode        slab.Of[Keyword]
+	arg           slab.Of[Arg]
+	argumentsNode slab.Of[Arguments]
+	exprStmt      slab.Of[ExprStmt]
+	assign        slab.Of[Assign]
+	ifStmt        slab.Of[If]
+	returnStmt    slab.Of[Return]
+	exprList      slab.Of[Expr]
+	stmtList      slab.Of[Stmt]
+	kwList        slab.Of[*Keyword]
+	cmpList       slab.Of[CmpOperator]
 }
 
 // syntaxError carries a diagnostic from the place of the mistake to Parse.
@@ -240,13 +241,13 @@ func (p *parser) higher(h int32) {
 
 // takeExprs pops the expressions gathered since base.
 func (p *parser) takeExprs(base int) []Expr {
-	list := p.exprList.list(p.exprs[base:])
+	list := p.exprList.List(p.exprs[base:])
 	p.exprs = p.exprs[:base]
 	return list
 }
 
 func (p *parser) takeStmts(base int) []Stmt {
-	list := p.stmtList.list(p.stmts[base:])
+	list := p.stmtList.List(p.stmts[base:])
 	p.stmts = p.stmts[:base]
 	return list
 }
