@@ -487,9 +487,11 @@ func (b *Builder) rawGEP(elem Type, p, idx Value) Value {
 	if v, ok := b.lookup(k); ok {
 		return v
 	}
-	return b.emit(k, &ir.InstGetElementPtr{
-		ElemType: elem, Src: p, Indices: []Value{idx}, Typ: p.Type(), Metadata: b.md,
-	})
+	g := b.M.slabs.geps.One()
+	g.ElemType, g.Src, g.Typ, g.Metadata = elem, p, p.Type(), b.md
+	g.Indices = b.M.slabs.values.Make(1)
+	g.Indices[0] = idx
+	return b.emit(k, g)
 }
 
 // GEPEarly returns what GEP returns. Where p is a sum of which in the innermost
@@ -533,7 +535,11 @@ func (b *Builder) ExtractValue(x Value, i int) Value {
 	if v, ok := b.lookup(k); ok {
 		return v
 	}
-	return b.emit(k, &ir.InstExtractValue{X: x, Indices: []uint64{uint64(i)}, Typ: fieldType(x.Type(), i), Metadata: b.md})
+	e := b.M.slabs.fields.One()
+	e.X, e.Typ, e.Metadata = x, fieldType(x.Type(), i), b.md
+	e.Indices = b.M.slabs.indices.Make(1)
+	e.Indices[0] = uint64(i)
+	return b.emit(k, e)
 }
 
 func fieldType(t Type, i int) Type {
@@ -564,9 +570,9 @@ func (b *Builder) ExtractElement(x Value, i int) Value {
 	if v, ok := b.lookup(k); ok {
 		return v
 	}
-	return b.emit(k, &ir.InstExtractElement{
-		X: x, Index: b.M.I32(i), Typ: x.Type().(*types.VectorType).ElemType, Metadata: b.md,
-	})
+	e := b.M.slabs.elements.One()
+	e.X, e.Index, e.Typ, e.Metadata = x, b.M.I32(i), x.Type().(*types.VectorType).ElemType, b.md
+	return b.emit(k, e)
 }
 
 // InsertElement returns the vector x with lane i replaced.
@@ -575,9 +581,9 @@ func (b *Builder) InsertElement(x, elem Value, i int) Value {
 	if v, ok := b.lookup(k); ok {
 		return v
 	}
-	return b.emit(k, &ir.InstInsertElement{
-		X: x, Elem: elem, Index: b.M.I32(i), Typ: x.Type().(*types.VectorType), Metadata: b.md,
-	})
+	e := b.M.slabs.inserts.One()
+	e.X, e.Elem, e.Index, e.Typ, e.Metadata = x, elem, b.M.I32(i), x.Type().(*types.VectorType), b.md
+	return b.emit(k, e)
 }
 
 // Vector returns the vector of the given elements.

@@ -49,7 +49,8 @@ func (b *Builder) setArgs(k *vnKey, args []Value) {
 }
 
 func (b *Builder) newCall(callee Value, ret Type, args []Value) *ir.InstCall {
-	c := &ir.InstCall{Callee: callee, Args: append([]Value(nil), args...), Typ: ret, Metadata: b.md}
+	c := b.M.slabs.calls.One()
+	c.Callee, c.Args, c.Typ, c.Metadata = callee, b.M.slabs.values.List(args), ret, b.md
 	if f, ok := callee.(*ir.Func); ok {
 		c.CallingConv = f.CallingConv
 	}

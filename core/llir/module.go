@@ -10,6 +10,7 @@ import (
 	"github.com/llir/llvm/ir/metadata"
 	"github.com/llir/llvm/ir/types"
 
+	"github.com/tritonc/tritonc/core/slab"
 	"github.com/tritonc/tritonc/core/work"
 )
 
@@ -67,6 +68,18 @@ type Module struct {
 	noLICM *metadata.Tuple // what loops refer to that keep their code
 	meter  *work.Meter
 	insts  int // of all functions
+	slabs  slabs
+}
+
+// slabs have the instructions of which modules have most, and their operands.
+type slabs struct {
+	geps     slab.Of[ir.InstGetElementPtr]
+	fields   slab.Of[ir.InstExtractValue]
+	elements slab.Of[ir.InstExtractElement]
+	inserts  slab.Of[ir.InstInsertElement]
+	calls    slab.Of[ir.InstCall]
+	values   slab.Of[Value]
+	indices  slab.Of[uint64]
 }
 
 // MaxInstructions is how many instructions a module may have. LLVM would take

@@ -5,9 +5,15 @@ import "github.com/llir/llvm/ir"
 // vnTable has the computations of a function by their keys, and of those with one key the
 // one that was added last. It is what a map would be, which takes twice as long to fill.
 type vnTable struct {
-	last    []int32 // by the low bits of a hash: the entry that was added last, from 1
-	entries []vnEntry
+	last  []int32     // by the low bits of a hash: the entry that was added last, from 1
+	pages [][]vnEntry // the entries, in pages of pageEntries, which are never copied
+	n     int         // of entries
 }
+
+const pageEntries = 128
+
+// at is entry i.
+func (t *vnTable) at(i int32) *vnEntry { return &t.pages[i/pageEntries][i%pageEntries] }
 
 type vnEntry struct {
 	key    vnKey
@@ -38,29 +44,35 @@ func (t *vnTable) find(k *vnKey) *vnEntry {
 	if len(t.last) == 0 {
 		return nil
 	}
-	for i := *t.bucket(k); i > 0; i = t.entries[i-1].before {
-		if e := &t.entries[i-1]; e.key == *k {
+	for i := *t.bucket(k); i > 0; {
+		e := t.at(i - 1)
+		if e.key == *k {
 			return e
 		}
+		i = e.before
 	}
 	return nil
 }
 
 func (t *vnTable) add(k *vnKey, v Value, block *ir.Block) {
-	t.entries = append(t.entries, vnEntry{key: *k, v: v, block: block})
-	if len(t.entries) <= len(t.last) {
-		t.link(len(t.entries) - 1)
+	if t.n%pageEntries == 0 {
+		t.pages = append(t.pages, make([]vnEntry, pageEntries))
+	}
+	e := t.at(int32(t.n))
+	e.key, e.v, e.block = *k, v, block
+	if t.n++; t.n <= len(t.last) {
+		t.link(int32(t.n - 1))
 		return
 	}
 	t.last = make([]int32, max(leastBuckets, 2*len(t.last)))
-	for i := range t.entries {
+	for i := range int32(t.n) {
 		t.link(i)
 	}
 }
 
 // link puts entry i before those of its bucket.
-func (t *vnTable) link(i int) {
-	e := &t.entries[i]
+func (t *vnTable) link(i int32) {
+	e := t.at(i)
 	at := t.bucket(&e.key)
-	e.before, *at = *at, int32(i+1)
+	e.before, *at = *at, i+1
 }
