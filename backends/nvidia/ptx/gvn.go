@@ -66,9 +66,13 @@ type gvnEntry struct {
 	before int32 // with the same low bits
 }
 
-// newGVNTable makes a table that has room for n values.
-func newGVNTable(n int) *gvnTable {
-	return &gvnTable{last: make([]int32, 1<<bits.Len(uint(n))), entries: make([]gvnEntry, 0, n)}
+// gvnTableFor is a table that has room for n values, and none yet: the module's, unless
+// that is too small. Whoever adds to it cuts it.
+func (m *module) gvnTableFor(n int) *gvnTable {
+	if m.table == nil || cap(m.table.entries) < n {
+		m.table = &gvnTable{last: make([]int32, 1<<bits.Len(uint(n))), entries: make([]gvnEntry, 0, n)}
+	}
+	return m.table
 }
 
 // bucket is where the entries with a hash begin.
@@ -110,7 +114,7 @@ func shareValues(f *fn) {
 	for _, b := range f.blocks {
 		total += len(b.insts)
 	}
-	table := newGVNTable(total)
+	table := f.mod.gvnTableFor(total)
 	resolve := func(a **value) {
 		for int((*a).id) < len(by) && by[(*a).id] != nil { // simplify makes more values
 			*a = by[(*a).id]

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/tritonc/tritonc/core/llir"
+	"github.com/tritonc/tritonc/core/slab"
 )
 
 // class is a class of virtual registers. Registers have no type in PTX but for
@@ -131,6 +132,8 @@ type fn struct {
 	regs [5]int32 // registers of each class, when they have been chosen
 	// projections are the results of instructions with several, for printing.
 	projections map[*value][]*value
+
+	slab slab.Of[value]
 }
 
 type constKey struct {
@@ -170,7 +173,9 @@ type terminator struct {
 // newValue makes an instruction that is in no block yet.
 func (f *fn) newValue(o op, t typ, c class, args ...*value) *value {
 	f.lastID++
-	return &value{op: o, typ: t, class: c, args: args, id: f.lastID, flags: opTable[o].flags}
+	v := f.slab.One()
+	v.op, v.typ, v.class, v.args, v.id, v.flags = o, t, c, args, f.lastID, opTable[o].flags
+	return v
 }
 
 // constant returns the constant of a class with these bits.

@@ -67,27 +67,31 @@ func (f *fn) collectResults() {
 // own, which coalescing makes one with the input where it is not needed any more.
 func (r *registers) tieCopies() {
 	for _, b := range r.f.blocks {
-		for i := 0; i < len(b.insts); i++ {
-			v := b.insts[i]
-			s, ok := v.aux.(*assembly)
-			if !ok {
-				continue
-			}
-			var copies []*value
-			for k, out := range s.tied {
-				if out < 0 {
-					continue
-				}
-				c := r.f.newValue(opCopy, bitsOf(v.args[k].class), v.args[k].class, v.args[k])
-				c.loc = v.loc
-				v.args[k] = c
-				copies = append(copies, c)
-			}
-			if len(copies) > 0 {
-				b.insertBefore(i, copies...)
-				i += len(copies)
+		ties := 0
+		for _, v := range b.insts {
+			if s, ok := v.aux.(*assembly); ok {
+				ties += len(s.tied)
 			}
 		}
+		if ties == 0 {
+			continue
+		}
+		insts := make([]*value, 0, len(b.insts)+ties)
+		for _, v := range b.insts {
+			if s, ok := v.aux.(*assembly); ok {
+				for k, out := range s.tied {
+					if out < 0 {
+						continue
+					}
+					c := r.f.newValue(opCopy, bitsOf(v.args[k].class), v.args[k].class, v.args[k])
+					c.loc, c.block = v.loc, b
+					v.args[k] = c
+					insts = append(insts, c)
+				}
+			}
+			insts = append(insts, v)
+		}
+		b.insts = insts
 	}
 }
 
@@ -118,23 +122,47 @@ func (r *registers) number() {
 		}
 	}
 	n := len(r.values)
-	r.uses, r.parent, r.members = make([][]use, n), make([]int32, n), make([][]int32, n)
-	note := func(v *value, b *block, pos int32) {
-		if v.needsRegister() {
-			r.uses[v.reg] = append(r.uses[v.reg], use{b, pos})
-		}
+	r.parent, r.members = make([]int32, n), make([][]int32, n)
+	alone := make([]int32, n)
+	for i := range r.parent {
+		r.parent[i], alone[i] = int32(i), int32(i)
+		r.members[i] = alone[i : i+1 : i+1]
 	}
+	r.noteUses()
+}
+
+// noteUses finds where each value is used but by phis.
+func (r *registers) noteUses() {
+	counts, total := make([]int32, len(r.values)), 0
+	r.eachUse(func(v *value, _ *block, _ int32) {
+		counts[v.reg]++
+		total++
+	})
+	all := make([]use, total)
+	r.uses = make([][]use, len(r.values))
+	for i, n := range counts {
+		r.uses[i], all = all[:0:n], all[n:]
+	}
+	r.eachUse(func(v *value, b *block, pos int32) {
+		r.uses[v.reg] = append(r.uses[v.reg], use{b, pos})
+	})
+}
+
+// eachUse calls do for each use of a register but by phis.
+func (r *registers) eachUse(do func(v *value, b *block, pos int32)) {
 	for _, b := range r.f.blocks {
 		for i, v := range b.insts {
 			for _, a := range v.args {
-				note(a, b, int32(2*i+2))
+				if a.needsRegister() {
+					do(a, b, int32(2*i+2))
+				}
 			}
 		}
-		b.term.each(func(a **value) { note(*a, b, endOfBlock) })
-	}
-	for i := range r.parent {
-		r.parent[i] = int32(i)
-		r.members[i] = []int32{int32(i)}
+		b.term.each(func(a **value) {
+			if (*a).needsRegister() {
+				do(*a, b, endOfBlock)
+			}
+		})
 	}
 }
 

@@ -41,6 +41,45 @@ func (l *linear) addAll(m linear, times int64) {
 	l.constant += m.constant * times
 }
 
+// of is the term of l with an atom, or nil.
+func (l *linear) of(a atom) *term {
+	for i := range l.terms {
+		if l.terms[i].atom == a {
+			return &l.terms[i]
+		}
+	}
+	return nil
+}
+
+// minus returns the term of l - m where there is just one, and whether that is so.
+func (l *linear) minus(m *linear) (d term, one bool) {
+	n := 0
+	for _, t := range l.terms {
+		if u := m.of(t.atom); u != nil {
+			if t.by -= u.by; t.by == 0 {
+				continue
+			}
+			if t.value == nil {
+				t.value = u.value
+			}
+		}
+		if n++; n > 1 {
+			return d, false
+		}
+		d = t
+	}
+	for _, u := range m.terms {
+		if l.of(u.atom) != nil {
+			continue
+		}
+		if n++; n > 1 {
+			return d, false
+		}
+		d, d.by = u, -u.by
+	}
+	return d, n == 1
+}
+
 // linearOf is a value of 64 bits as a linear form.
 func linearOf(v *value, depth int) linear {
 	var l linear
@@ -163,13 +202,10 @@ func reduceStrides(f *fn) {
 					if c.v == a {
 						break
 					}
-					d := l
-					d.terms = append([]term(nil), l.terms...)
-					d.addAll(c.l, -1)
-					if len(d.terms) != 1 || d.terms[0].value == nil || costOf(a, 6) < 1 {
+					t, one := l.minus(&c.l)
+					if !one || t.value == nil || costOf(a, 6) < 1 {
 						continue
 					}
-					t := d.terms[0]
 					if t.value.block != nil && !dominates(t.value.block, b) || t.value.block == b && !e.emitted(t.value) {
 						continue
 					}
@@ -178,8 +214,8 @@ func reduceStrides(f *fn) {
 						step = e.emit(opMul, tS64, r64, step, f.constant(r64, t.by))
 					}
 					r := e.emit(opAdd, tS64, r64, c.v, step)
-					if d.constant != 0 {
-						r = e.emit(opAdd, tS64, r64, r, f.constant(r64, d.constant))
+					if d := l.constant - c.l.constant; d != 0 {
+						r = e.emit(opAdd, tS64, r64, r, f.constant(r64, d))
 					}
 					reduced[a] = r
 					v.args[i] = r

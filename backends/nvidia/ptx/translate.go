@@ -28,6 +28,7 @@ type module struct {
 	meter   *work.Meter
 	layouts map[llir.Type][]class // of types, which are not changed
 	forms   map[asmKey]*asmForm   // of inline assembly
+	table   *gvnTable             // nil before the first one
 }
 
 // Unsupported is the error of LLVM IR that has no translation here. What is lowered
