@@ -141,6 +141,25 @@ var phaseCases = map[string]func(b *llir.Builder, x, p llir.Value){
 		b.Store(b.Mul(b.Add(b.SExt(x, llir.I64), b.M.I64(1)), b.SExt(y, llir.I64)), q, 8, false)
 		b.Ret(nil)
 	},
+	"plain branches": func(b *llir.Builder, x, p llir.Value) {
+		y := number(b, p, 1)
+		both := b.And(b.ICmp(enum.IPredSLT, x, b.M.I32(9)), b.ICmp(enum.IPredNE, x, b.M.I32(4)))
+		kept := b.ICmp(enum.IPredSGT, x, b.M.I32(2))
+		storeAt(b, p, b.Select(kept, x, b.M.I32(3)))
+		for i, c := range []llir.Value{
+			b.ICmp(enum.IPredSGT, x, b.M.I32(0)), b.ICmp(enum.IPredSLE, x, b.M.I32(1<<31-1)), b.FCmp(enum.FPredOGT, y, b.M.Float(llir.F32, 1)),
+			both, kept,
+		} {
+			last := b.Block()
+			yes, no := b.F.NewBlock(last), b.F.NewBlock(last)
+			b.CondBr(c, yes, no)
+			b.SetBlock(yes)
+			b.Store(b.M.I32(i), p, 4, false)
+			b.Br(no)
+			b.SetBlock(no)
+		}
+		b.Ret(nil)
+	},
 	"split choices": func(b *llir.Builder, x, p llir.Value) {
 		y := b.Load(llir.I32, p, 4, false)
 		less, even := b.ICmp(enum.IPredSLT, x, y), b.ICmp(enum.IPredEQ, b.And(y, b.M.I32(1)), b.M.I32(0))
