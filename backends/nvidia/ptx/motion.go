@@ -7,7 +7,7 @@ import (
 
 // hoistInvariants moves what does not change in a loop before it. Loops that LLVM IR
 // excludes keep their code: what leaves them would take registers from what they
-// accumulate.
+// accumulate. Places in a variable, which ptxas hoists where it has the registers, stay, too.
 func hoistInvariants(f *fn) {
 	f.givePreheaders()
 	for _, l := range f.loopsInnerFirst() {
@@ -18,7 +18,7 @@ func hoistInvariants(f *fn) {
 		for _, b := range f.inOrder(l) {
 			kept := b.insts[:0]
 			for _, v := range b.insts {
-				if hoistable(v) && l.invariant(v) {
+				if hoistable(v) && l.invariant(v) && !ofVariable(v) {
 					pre.append(v)
 					continue
 				}
@@ -185,4 +185,9 @@ func endsWithout(a, b *block) bool {
 		work = append(work, x.term.to...)
 	}
 	return false
+}
+
+// ofVariable reports whether v is a place in a variable of shared memory.
+func ofVariable(v *value) bool {
+	return v.op == opAdd && v.class == r32 && (v.args[0].op == opSym || v.args[1].op == opSym)
 }

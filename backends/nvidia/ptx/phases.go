@@ -34,6 +34,7 @@ var Phases = []Phase{
 	{"count multiples", "a product of a counter is computed in each iteration, and what is compared with it waits", countMultiples},
 	{"hoist invariants", "the lowering moves few computations out of loops, ptxas none of 64 bits", hoistInvariants},
 	{"sink values", "what one way through a branch needs would be computed on all", sinkValues},
+	{"add counters", "ptxas adds and shifts in one instruction, but not where bits of a counter are joined with others", addCounters},
 	{"sink comparisons", "a loop would keep more truth values than there are registers for", sinkComparisons},
 	{"split choices", "conjunctions that choices need take registers of truth values, and loads wait for them", splitChoices},
 	{"select instructions", "ptxas joins some instructions, but not over conversions and 64 bits, and each costs its time", selectInstructions},

@@ -141,6 +141,18 @@ var phaseCases = map[string]func(b *llir.Builder, x, p llir.Value){
 		b.Store(b.Mul(b.Add(b.SExt(x, llir.I64), b.M.I64(1)), b.SExt(y, llir.I64)), q, 8, false)
 		b.Ret(nil)
 	},
+	"add counters": func(b *llir.Builder, x, p llir.Value) {
+		lane, outer := b.And(x, b.M.I32(31)), b.And(b.Load(llir.I32, p, 4, false), b.M.I32(-1024))
+		looped(b, x, []llir.Value{outer}, func(v []llir.Value, i llir.Value) []llir.Value {
+			y := b.Load(llir.I32, p, 4, false)
+			row := b.Binary(llir.OrOp, v[0], lane, llir.Disjoint)
+			storeAt(b, p, row, b.Binary(llir.OrOp, row, b.M.I32(32), llir.Disjoint), b.Binary(llir.OrOp, lane, v[0], llir.Disjoint),
+				b.Binary(llir.OrOp, v[0], y, llir.Disjoint), b.Or(v[0], x))
+			return []llir.Value{b.Add(v[0], b.M.I32(64))}
+		})
+		storeAt(b, p, b.Binary(llir.OrOp, outer, lane, llir.Disjoint))
+		b.Ret(nil)
+	},
 	"plain branches": func(b *llir.Builder, x, p llir.Value) {
 		y := number(b, p, 1)
 		both := b.And(b.ICmp(enum.IPredSLT, x, b.M.I32(9)), b.ICmp(enum.IPredNE, x, b.M.I32(4)))
@@ -218,8 +230,10 @@ var phaseCases = map[string]func(b *llir.Builder, x, p llir.Value){
 		b.Ret(nil)
 	},
 	"hoist invariants": func(b *llir.Builder, x, p llir.Value) {
-		u := number(b, p, 0)
+		u, shared := number(b, p, 0), b.M.AddGlobal("global_smem", b.M.Array(0, llir.I8), 3, 16, nil)
 		looped(b, x, []llir.Value{u}, func(v []llir.Value, i llir.Value) []llir.Value {
+			at := b.GEP(llir.I32, shared, x) // stays
+			b.Store(x, at, 4, false)
 			return []llir.Value{b.Binary(llir.FAdd, v[0], b.Binary(llir.FMul, u, u, 0), 0)}
 		})
 		b.Ret(nil)
