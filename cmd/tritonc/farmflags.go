@@ -26,6 +26,8 @@ type farmSettings struct {
 	table project.Farm
 	dir   string // that files in table are relative to
 	file  *project.File
+	// started: this process has started the server, and nobody else works for it yet.
+	started bool
 }
 
 // settings reads them, for the project of file or of the current folder.

@@ -61,7 +61,7 @@ func (f *farmFlags) reach(ctx context.Context, env *environment, file, name stri
 			return nil, fmt.Errorf("a NATS server cannot be started: %w", err)
 		}
 		env.report.note("a NATS server for this machine has started, in %s", dir)
-		ok = true
+		ok, s.started = true, true
 	}
 	if !ok {
 		usage.withHelp("%s; tritonc worker starts one for this machine, where %s is beside tritonc", usage.help, local.Program)

@@ -46,6 +46,14 @@ func TestFarmLocal(t *testing.T) {
 		}
 		return string(out)
 	}
+	alone := func() { // a command by itself starts a server and works for it, and both end with it
+		t.Helper()
+		text := run("compile", "--no-cache", "--farm", "-t", "cuda:80", "--emit", "ttir", "--time", "-o", "alone", "k.py")
+		if strings.Count(text, " ms  farm\n") != 2 || !strings.Contains(text, "a NATS server for this machine has started") || !strings.Contains(text, "this command works for it") {
+			t.Errorf("a command by itself has no farm:\n%s", text)
+		}
+	}
+	alone()
 	worker := exec.Command(tritonc, "worker", "-j", "2")
 	worker.Dir, worker.Env = f.dir, f.env
 	said := &bytes.Buffer{}
@@ -63,12 +71,13 @@ func TestFarmLocal(t *testing.T) {
 			t.Fatal("no server starts")
 		}
 	}
-	for !strings.Contains(run("farm", "status"), "1 worker") {
+	for !strings.Contains(run("farm", "status"), "1 worker,") {
 		time.Sleep(20 * time.Millisecond)
 	}
 	if text := run("compile", "--no-cache", "--farm", "-t", "cuda:80", "--emit", "ttir", "--time", "-o", "out", "k.py"); strings.Count(text, "farm") != 2 {
 		t.Errorf("the farm did not compile:\n%s", text)
 	}
+	f.same("alone", "out", 2)
 	if err := worker.Process.Signal(syscall.SIGINT); err != nil {
 		t.Fatal(err)
 	}

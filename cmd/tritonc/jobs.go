@@ -49,7 +49,7 @@ func (f *compileFlags) compileAll(ctx context.Context, env *environment, req *re
 	if err := f.equip(env, req, host, files[0]); err != nil {
 		return nil, err
 	}
-	farm, err := f.joinFarm(ctx, env, host, files[0])
+	farm, err := f.joinFarm(ctx, env, host, files[0], req.opts.Cache)
 	if err != nil {
 		return nil, err
 	}

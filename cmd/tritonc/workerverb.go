@@ -68,12 +68,15 @@ compiles; a kernel that three workers failed at is given up.`,
 	f.addDevice(flags)
 	f.addBackend(flags)
 	flags.IntVarP(&f.jobs, "jobs", "j", 0, "compile `N` kernels at a time (as many as there are processors)")
-	flags.DurationVar(&f.timeout, "task-timeout", 10*time.Minute, "stop a compile after this `TIME` and let another worker try; 0 means never")
+	flags.DurationVar(&f.timeout, "task-timeout", taskTimeout, "stop a compile after this `TIME` and let another worker try; 0 means never")
 	flags.StringVar(&f.metrics, "metrics", "", "serve metrics for Prometheus at `ADDRESS`/metrics: localhost:9100, say")
 	flags.BoolVar(&f.noCache, "no-cache", false, "compile anew what was compiled before")
 	flags.CountVarP(&f.verbose, "verbose", "v", "show what tritonc and its backends log; -vv shows more")
 	return cmd
 }
+
+// taskTimeout is how long a task may run where no time is given.
+const taskTimeout = 10 * time.Minute
 
 // run is the verb.
 func (f *workerFlags) run(cmd *cobra.Command, env *environment) error {

@@ -142,16 +142,19 @@ func (f Folder) Start(ctx context.Context, program string) (Note, error) {
 	if err := cmd.Start(); err != nil {
 		return Note{}, err
 	}
-	ready := make(chan error, 1)
+	ready, ended := make(chan error, 1), make(chan struct{})
 	go func() {
+		defer close(ended)
 		line, err := bufio.NewReader(out).ReadString('\n')
-		if err == nil && line == "ready\n" {
+		isReady := err == nil && line == "ready\n"
+		if isReady {
 			ready <- nil
-			return
 		}
 		_, _ = io.Copy(io.Discard, out)
 		err = cmd.Wait()
-		ready <- fmt.Errorf("%s ended: %w\n%s", program, err, strings.TrimSpace(said.String()))
+		if !isReady {
+			ready <- fmt.Errorf("%s ended: %w\n%s", program, err, strings.TrimSpace(said.String()))
+		}
 	}()
 	ctx, cancel := context.WithTimeout(ctx, starting)
 	defer cancel()
@@ -166,7 +169,7 @@ func (f Folder) Start(ctx context.Context, program string) (Note, error) {
 		case <-look.C:
 		}
 		if n, ok := f.Running(); ok {
-			keep(lifeline)
+			keep(lifeline, ended)
 			return n, nil // of another who was faster, perhaps: ours has ended then
 		}
 		if err != nil && (ctx.Err() != nil || !f.held()) {

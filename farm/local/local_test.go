@@ -201,6 +201,32 @@ func TestStart(t *testing.T) {
 	}
 }
 
+// TestEnd: a server that is ended has left its folder, so that the next one starts.
+func TestEnd(t *testing.T) {
+	dir := local.Folder(filepath.Join(t.TempDir(), "nats"))
+	p := program(t)
+	last := ""
+	for range 3 {
+		n, err := dir.Start(t.Context(), p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n.URL == last {
+			t.Fatal("the server that was to end is found")
+		}
+		last = n.URL
+		ctx, cancel := context.WithTimeout(t.Context(), patient)
+		local.End(ctx)
+		if ctx.Err() != nil {
+			t.Error("the server does not end")
+		}
+		cancel()
+		if _, ok := dir.Running(); ok {
+			t.Error("a server runs that was ended")
+		}
+	}
+}
+
 // TestStartFails: who cannot start a server says why.
 func TestStartFails(t *testing.T) {
 	dir := t.TempDir()
