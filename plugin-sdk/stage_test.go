@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"google.golang.org/grpc/metadata"
 
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 	"github.com/tritonc/tritonc/plugin-sdk/sdktest"
@@ -256,6 +257,23 @@ func TestStageTools(t *testing.T) {
 	var l sdk.Diagnostics
 	if !errors.As(err, &l) || l[0].Kind != sdk.Environment || !strings.Contains(l[0].Message, "no-such-assembler") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestTraceParent: a backend learns which span of the host a call belongs to, if there is one.
+func TestTraceParent(t *testing.T) {
+	c := sdktest.Start(t, staged{func(ctx context.Context, _ *sdk.StageInput) ([]byte, error) {
+		return []byte("parent " + sdk.TraceParent(ctx)), nil
+	}})
+	for _, parent := range []string{"", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"} {
+		ctx := t.Context()
+		if parent != "" {
+			ctx = metadata.AppendToOutgoingContext(ctx, "traceparent", parent)
+		}
+		resp, err := c.RunStages(ctx, stagedRequest("third", "third"))
+		if got := string(resp.Artifact("third")); err != nil || got != "parent "+parent {
+			t.Errorf("%q, %v, want %q", got, err, parent)
+		}
 	}
 }
 
