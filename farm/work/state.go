@@ -100,22 +100,37 @@ func (w *Worker) tell() {
 	}
 }
 
-// beat tells the worker's state now and then, and that it is gone in the end.
+// tellWait is how long a worker that ends one task after another waits before it tells of them.
+const tellWait = time.Second
+
+// beat tells the worker's state now and then, soon after tasks have ended, and that it is
+// gone in the end.
 func (w *Worker) beat(ctx context.Context) {
 	tick := time.NewTicker(w.q.cfg.Beat)
 	defer tick.Stop()
+	var later <-chan time.Time // when to tell of tasks that have ended
 	for {
 		if text, err := json.Marshal(w.State()); err == nil {
 			_, _ = w.q.workers.Put(ctx, w.ID, text) // it is told again soon
 		}
-		select {
-		case <-ctx.Done():
-			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
-			defer cancel()
-			_ = w.q.workers.Delete(last, w.ID) // else it expires
-			return
-		case <-tick.C:
-		case <-w.told:
+		for wait := true; wait; {
+			select {
+			case <-ctx.Done():
+				last, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+				defer cancel()
+				_ = w.q.workers.Delete(last, w.ID) // else it expires
+				return
+			case <-w.changed:
+				if later == nil {
+					later = time.After(tellWait)
+				}
+			case <-later:
+				later, wait = nil, false
+			case <-tick.C:
+				wait = false
+			case <-w.told:
+				wait = false
+			}
 		}
 	}
 }

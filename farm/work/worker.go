@@ -63,6 +63,8 @@ type Worker struct {
 	own   []string // classes that it serves, sorted
 	tasks sync.WaitGroup
 	told  chan struct{} // has a value when the worker's state is to be told at once
+	// changed has one when it is to be told soon.
+	changed chan struct{}
 }
 
 // Run works until ctx ends, then finishes the tasks that are under way, or gives them up
@@ -71,6 +73,7 @@ func (w *Worker) Run(ctx, now context.Context, q *Queue) error {
 	w.q, w.slots, w.seen = q, make(chan struct{}, w.Jobs), map[string]bool{}
 	w.alone = make(chan struct{}, 1)
 	w.room, w.told = sync.NewCond(&w.mu), make(chan struct{}, 1)
+	w.changed = make(chan struct{}, 1)
 	w.count.started = time.Now()
 	watch, err := q.classes.WatchAll(ctx)
 	if ctx.Err() != nil {
@@ -250,6 +253,10 @@ func (w *Worker) handle(ctx, now context.Context, msg jetstream.Msg) {
 	w.move(-1, 1)
 	s.Event("done")
 	s.End(d.answer(in, result, err))
+	select {
+	case w.changed <- struct{}{}:
+	default:
+	}
 }
 
 // take takes slots, of which a task has one or all. It reports false once ctx has ended.
