@@ -168,7 +168,7 @@ func TestFarm(t *testing.T) {
 	f.run(0, append([]string{"compile", "--farm", "-o", "found", "k.py"}, stages...)...)
 	f.same("here", "found", 16)
 	text, _ := f.run(0, "farm", "status")
-	for _, want := range []string{"2 workers, ", " kernels/s; 0 kernels in the queue; ", "\nTARGET ", "\ncuda:80 ", "\ncuda:90 ", "\nWORKER "} {
+	for _, want := range []string{url + "\n2 workers, ", " kernels/s; 0 kernels in the queue; ", "\nTARGET ", "\ncuda:80 ", "\ncuda:90 ", "\nWORKER "} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the status lacks %q:\n%s", want, text)
 		}

@@ -47,7 +47,8 @@ func farmStatusCommand(env *environment) *cobra.Command {
 being compiled, and its workers. With --json it is an object a time.
 
 Queues of one target that are several have different builds of tritonc, backends or
-tools: a worker takes from the queue whose kernels it compiles to the same bytes.`,
+tools: a worker takes from the queue whose kernels it compiles to the same bytes. Those in
+which nothing waits, and that have no worker, are only counted.`,
 		Example: `  tritonc farm status --nats nats://farm.example:4222
   tritonc farm status --watch
   tritonc farm status --json | jq '.queues[].waiting'`,
@@ -72,18 +73,30 @@ func (f *farmStatusFlags) run(ctx context.Context, env *environment) error {
 		return err
 	}
 	settings.Stay = f.watch > 0
+	servers := settings.Servers()
 	b, q, err := settings.open(ctx)
 	if err != nil {
 		return err
 	}
 	defer b.Close()
-	for {
+	for shown := false; ; {
 		status, err := q.Status(ctx)
-		if err != nil {
-			return b.Explain(err, "asking what the farm does")
-		}
-		if err := f.show(env, status); err != nil || f.watch == 0 {
-			return err
+		switch {
+		case err == nil:
+			err = f.show(env, servers, status, shown)
+			if shown = true; err != nil || f.watch == 0 {
+				return err
+			}
+		case ctx.Err() != nil:
+			return nil
+		default:
+			if err = b.Explain(err, "asking what the farm does"); !shown {
+				return err
+			}
+			for _, d := range diag.All(err) { // it may come back
+				d.Severity = diag.Warning
+				env.report.aside(categoryEnvironment, d)
+			}
 		}
 		select {
 		case <-ctx.Done():
@@ -94,35 +107,45 @@ func (f *farmStatusFlags) run(ctx context.Context, env *environment) error {
 }
 
 // show writes a status; on a terminal that is watched, in the place of the last one.
-func (f *farmStatusFlags) show(env *environment, status *farm.Status) error {
+func (f *farmStatusFlags) show(env *environment, servers string, status *farm.Status, again bool) error {
 	if env.report.json {
 		return writeJSON(env.stdout, status)
 	}
 	var text bytes.Buffer
-	if f.watch > 0 && isTerminal(env.stdout) {
+	switch {
+	case f.watch > 0 && isTerminal(env.stdout):
 		text.WriteString("\x1b[H\x1b[2J")
+	case again:
+		text.WriteByte('\n')
 	}
-	writeFarm(&text, status, time.Now())
+	writeFarm(&text, servers, status, time.Now())
 	_, err := env.stdout.Write(text.Bytes())
 	return err
 }
 
 // writeFarm writes a status as tables.
-func writeFarm(w io.Writer, s *farm.Status, now time.Time) {
+func writeFarm(w io.Writer, servers string, s *farm.Status, now time.Time) {
 	rate := 0.0
 	for _, o := range s.Workers {
 		rate += o.Rate
 	}
-	fmt.Fprintf(w, "%s, %.1f kernels/s; %s in the queue; %s kept, %.1f MiB\n",
+	fmt.Fprintf(w, "%s\n%s, %.1f kernels/s; %s in the queue; %s kept, %.1f MiB\n", servers,
 		diag.Count(len(s.Workers), "worker"), rate, diag.Count(s.Tasks, "kernel"), diag.Count(s.Results, "result"), float64(s.Bytes)/(1<<20))
+	if len(s.Workers) == 0 {
+		fmt.Fprintln(w, "no worker is there: tritonc worker starts one")
+	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	if len(s.Queues) > 0 {
+	used := slices.DeleteFunc(slices.Clone(s.Queues), func(q farm.QueueStatus) bool { return q.Workers+q.Held == 0 && q.Waiting == 0 })
+	if len(used) > 0 {
 		fmt.Fprintln(t, "\nTARGET\tQUEUE\tWAITING\tCOMPILING\tTRIED AGAIN\tWORKERS")
 	}
-	for _, q := range s.Queues {
+	for _, q := range used {
 		fmt.Fprintf(t, "%s\t%.8s\t%d\t%d\t%d\t%d\n", q.Target, q.Class, q.Waiting, q.Held, q.Redone, q.Workers)
 	}
 	t.Flush()
+	if n := len(s.Queues) - len(used); n > 0 {
+		fmt.Fprintf(w, "and %s without kernels or workers\n", diag.Count(n, "queue"))
+	}
 	if len(s.Workers) > 0 {
 		fmt.Fprintln(t, "\nWORKER\tUP\tJOBS\tCOMPILING\tDONE\tFAILED\tGIVEN UP\tKERNELS/S\tTARGETS")
 	}
