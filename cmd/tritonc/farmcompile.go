@@ -127,7 +127,7 @@ func (s *farmSession) compileHere(ctx context.Context, err error) error {
 	d := *known.Diagnostic()
 	d.Severity = diag.Warning
 	d.Message += "; kernels are compiled here"
-	s.env.report.aside(categoryEnvironment, &d)
+	s.env.report.aside(&d)
 	return nil
 }
 
@@ -183,7 +183,7 @@ func (s *farmSession) compile(ctx context.Context, j *job, keep bool) bool {
 		}
 		d := diag.Errorf(diag.Pos{}, "%s; what it would have compiled is compiled here", local.Reason)
 		d.Severity = diag.Warning
-		s.env.report.aside(categoryEnvironment, d.WithHelp("%s", local.Help))
+		s.env.report.aside(d.WithHelp("%s", local.Help))
 		return false
 	}
 	if err == nil {

@@ -20,7 +20,7 @@ func (s *farmSettings) timesToKeep(ctx context.Context, env *environment, b *bus
 	if key == nil && len(s.table.Trusted) > 0 {
 		d := diag.Errorf(s.table.Trusted[0].Pos, "the farm does not keep these times: the project takes signed ones alone, and there is no key here")
 		d.Line, d.Severity = s.file.Line(d.Pos.Line), diag.Warning
-		env.report.aside(categoryEnvironment, d.WithHelp("sign in the table [farm], or %s, names the file of a key; tritonc cache key FILE makes one", farmKeyVar))
+		env.report.aside(d.WithHelp("sign in the table [farm], or %s, names the file of a key; tritonc cache key FILE makes one", farmKeyVar))
 		return nil, nil
 	}
 	return times.Open(ctx, b, times.Config{Sign: key})

@@ -95,7 +95,7 @@ func (f *farmStatusFlags) run(ctx context.Context, env *environment) error {
 			}
 			for _, d := range diag.All(err) { // it may come back
 				d.Severity = diag.Warning
-				env.report.aside(categoryEnvironment, d)
+				env.report.aside(d)
 			}
 		}
 		select {

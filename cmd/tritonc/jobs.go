@@ -71,7 +71,7 @@ func (f *compileFlags) compileAll(ctx context.Context, env *environment, req *re
 	}
 	reports := newFileReports(byFile, func(jobs []*job) error { return f.reportJobs(env, jobs, len(targets)) })
 	finished := func(*job) {}
-	if farm != nil && !isTerminal(env.report.screen()) { // where a bar is drawn, or all soon ends
+	if farm != nil { // else all soon ends
 		finished = reports.finished
 	}
 	runJobs(ctx, env, farm, places, all, finished)
@@ -191,7 +191,7 @@ func failedJob(file string, target core.Target, err error) ([]*job, error) {
 // runJobs compiles side by side, with a bar that shows how far it is, and calls finished
 // for each job.
 func runJobs(ctx context.Context, env *environment, farm *farmSession, places places, jobs []*job, finished func(*job)) {
-	var bar progress
+	bar := progress{above: env.report.above}
 	show := bar.update
 	switch {
 	case len(jobs) < 2:

@@ -192,8 +192,8 @@ func (r *reporter) located(category string, list ...*diag.Diagnostic) {
 	}
 }
 
-// aside writes a diagnostic that is about no target, while others may be written that are.
-func (r *reporter) aside(category string, d *diag.Diagnostic) {
+// aside writes a diagnostic of the machine that is about no target, while others may be written that are.
+func (r *reporter) aside(d *diag.Diagnostic) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.said[d.Error()] {
@@ -205,7 +205,7 @@ func (r *reporter) aside(category string, d *diag.Diagnostic) {
 		return
 	}
 	m := messageOf(d)
-	m.Kind, m.Category = "diagnostic", category
+	m.Kind, m.Category = "diagnostic", categoryEnvironment
 	r.object(m)
 }
 
@@ -332,6 +332,45 @@ func (r *reporter) record(text string, object any) {
 func (r *reporter) note(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	r.record("tritonc: "+text+"\n", textRecord{"note", text})
+}
+
+// above has messages go to w, line by line, until the function that it returns is called:
+// w puts them above a bar, which is where they would go else.
+func (r *reporter) above(w io.Writer) (end func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	before, lines := r.w, &wholeLines{w: w}
+	r.w = lines
+	return func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.w = before
+		lines.flush()
+	}
+}
+
+// wholeLines passes whole lines on: a bar is drawn between two of them.
+type wholeLines struct {
+	w    io.Writer
+	part []byte
+}
+
+// Write implements io.Writer.
+func (l *wholeLines) Write(p []byte) (int, error) {
+	l.part = append(l.part, p...)
+	end := bytes.LastIndexByte(l.part, '\n') + 1
+	if end == 0 {
+		return len(p), nil
+	}
+	_, err := l.w.Write(l.part[:end])
+	l.part = l.part[end:]
+	return len(p), err
+}
+
+func (l *wholeLines) flush() {
+	if len(l.part) > 0 {
+		_, _ = l.w.Write(append(l.part, '\n')) // there is nowhere to tell of it
+	}
 }
 
 // screen is where something may be drawn for a person who looks.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -33,6 +34,41 @@ func TestProgressBar(t *testing.T) {
 	p.start(&out, "add", "blocks")()
 	if out.Len() > 0 {
 		t.Errorf("drawn: %q", &out)
+	}
+}
+
+// TestAboveBar: messages that come while a bar is drawn stand above it, whole and in order,
+// and so do those that came last.
+func TestAboveBar(t *testing.T) {
+	var out bytes.Buffer
+	r := &reporter{w: &out, said: map[string]bool{}}
+	p := &progress{}
+	p.update(3, 8)
+	quit, gone, drawn := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	p.above = func(w io.Writer) func() {
+		end := r.above(w)
+		close(drawn)
+		return end
+	}
+	go func() {
+		defer close(gone)
+		p.show(&out, "compiling", "kernels", time.Now(), quit)
+	}()
+	<-drawn
+	r.record("first\nsec", nil)
+	time.Sleep(400 * time.Millisecond) // for a few refreshes
+	r.record("ond\nthird", nil)
+	close(quit)
+	<-gone
+	r.record("after\n", nil)
+	text := out.String()
+	at := 0
+	for _, line := range []string{"first\n", "3 of 8 kernels", "second\n", "third\n", "after\n"} {
+		i := strings.Index(text[at:], line)
+		if i < 0 {
+			t.Fatalf("there is no %q after %q in %q", line, text[:at], text)
+		}
+		at += i
 	}
 }
 

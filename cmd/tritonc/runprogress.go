@@ -16,6 +16,9 @@ const progressAfter = time.Second
 // progress shows how far something is, on a terminal, once it takes long.
 type progress struct {
 	done, total atomic.Int64
+	// above, if there is one, has what is written meanwhile go to a writer that puts lines
+	// above the bar; calling what it returns ends that.
+	above func(w io.Writer) (end func())
 }
 
 // update tells how far it is; a device calls it.
@@ -52,12 +55,17 @@ func (p *progress) show(w io.Writer, name, what string, began time.Time, quit <-
 		mpb.BarRemoveOnComplete(),
 		mpb.PrependDecorators(decor.Name(name+" ")),
 		mpb.AppendDecorators(decor.CountersNoUnit("%d of %d "+what), decor.NewElapsed(decor.ET_STYLE_GO, began, decor.WCSyncSpace)))
+	end := func() {}
+	if p.above != nil {
+		end = p.above(bars)
+	}
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
 	for {
 		select {
 		case <-quit:
 			bar.Abort(true)
+			end() // and what was written appears with the last refresh
 			bars.Wait()
 			return
 		case <-tick.C:

@@ -75,7 +75,7 @@ func endSpan(s span.Span, code int) {
 func (env *environment) untraced(err error) {
 	d := diag.Errorf(diag.Pos{}, "no trace is sent, or a part of it alone: %v", err)
 	d.Severity = diag.Warning
-	env.report.aside(categoryEnvironment, d.WithHelp("the OTEL_ variables say where to; OTEL_TRACES_EXPORTER=none sends nothing (docs/scale.md)"))
+	env.report.aside(d.WithHelp("the OTEL_ variables say where to; OTEL_TRACES_EXPORTER=none sends nothing (docs/scale.md)"))
 }
 
 // withParent returns an environment for another process, whose spans are below that of ctx.

@@ -284,7 +284,7 @@ func (f *useFlags) fromFarm(ctx context.Context, env *environment, file, kernel 
 			return nil, d
 		}
 		d.Severity = diag.Warning
-		env.report.aside(categoryEnvironment, d)
+		env.report.aside(d)
 	case len(found.Entries) == 0:
 		err = diag.Errorf(diag.Pos{File: f.use}, "it has no times of '%s'", kernel).WithHelp("tritonc tune --farm measures them")
 	}
