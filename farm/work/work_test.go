@@ -120,15 +120,14 @@ func client(t testing.TB, q *Queue, cfg ClientConfig) *Client {
 	if cfg.Log == nil {
 		cfg.Log = t.Logf
 	}
-	c, err := Connect(t.Context(), q, cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(c.Close)
-	for try := 0; ; try++ { // a new cluster under load may not answer at first
-		err := c.Announce(t.Context(), &anyClass)
+	for try := 0; ; try++ { // a cluster under load, or that elects a leader, may not answer at first
+		c, err := Connect(t.Context(), q, cfg)
 		if err == nil {
-			return c
+			if err = c.Announce(t.Context(), &anyClass); err == nil {
+				t.Cleanup(c.Close)
+				return c
+			}
+			c.Close()
 		}
 		if try == 10 {
 			t.Fatal(err)

@@ -13,7 +13,7 @@ import (
 )
 
 // ready bounds how long a server may take to start. A machine under load takes seconds.
-const ready = 30 * time.Second
+const ready = 2 * time.Minute
 
 // Server is one that runs.
 type Server struct {
