@@ -147,7 +147,7 @@ fuzz: ## every fuzz target for FUZZTIME
 
 TASKS ?= 100000
 .PHONY: soak-farm
-soak-farm: ## a farm of up to 64 worker processes and three servers: throughput, then faults, with TASKS tasks each
+soak-farm: ## a farm of up to 64 worker processes and three servers: throughput, and TASKS tasks while disks, workers, servers and sockets fail
 	TRITONC_SOAK=$(TASKS) $(GO) test -timeout 3h -count=1 -v -run '^TestSoak$$' ./farm/work
 
 .PHONY: python-law

@@ -4,7 +4,6 @@ package work
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -14,7 +13,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -22,7 +20,6 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 
 	"github.com/tritonc/tritonc/farm/bus"
-	"github.com/tritonc/tritonc/internal/testseed"
 )
 
 // Variables of TestSoak and the processes that it starts, which are this program, too.
@@ -57,8 +54,10 @@ func soakServer() {
 	opts := &server.Options{
 		ServerName: "soak" + os.Getenv(idVar), Host: "127.0.0.1", Port: port, NoLog: true, JetStream: true, StoreDir: os.Getenv(storeVar),
 		DisableJetStreamBanner: true, Routes: server.RoutesFromStr(strings.Join(routes, ",")),
+		JetStreamMaxStore: 64 << 30, // as deploy/ has it, whatever the disk holds
 	}
 	opts.Cluster.Name, opts.Cluster.Host = "soak", "127.0.0.1"
+	opts.Cluster.NoAdvertise = true // or workers would go past the wire that a test cuts
 	opts.Cluster.Port, _ = strconv.Atoi(cluster)
 	s, err := server.NewServer(opts)
 	if err != nil {
@@ -130,13 +129,20 @@ type soak struct {
 	routes  string
 	ports   []string
 	servers []*exec.Cmd
+	wires   []*wire // to each server
+	wired   string  // the URLs of their other ends
 	ack     time.Duration
+	rows    []soakRow
 }
 
 func (s *soak) start(role, id string, env ...string) *exec.Cmd {
 	s.Helper()
-	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), append(env, roleVar+"="+role, idVar+"="+id, urlsVar+"="+s.urls, ackVar+"="+s.ack.String(), "GOMAXPROCS=2")...)
+	return s.startAs(exec.Command(os.Args[0]), role, id, env...)
+}
+
+func (s *soak) startAs(cmd *exec.Cmd, role, id string, env ...string) *exec.Cmd {
+	s.Helper()
+	cmd.Env = append(append(os.Environ(), roleVar+"="+role, idVar+"="+id, urlsVar+"="+s.urls, ackVar+"="+s.ack.String(), "GOMAXPROCS=2"), env...)
 	cmd.Stderr = os.Stderr
 	if err := cmd.Start(); err != nil {
 		s.Fatal(err)
@@ -150,6 +156,11 @@ func (s *soak) startServer(i int) *exec.Cmd {
 
 func (s *soak) startWorker(id string) *exec.Cmd {
 	return s.start("worker", id, "GOMAXPROCS=1", "GOGC=50")
+}
+
+// startWired starts a worker that reaches the servers by wires.
+func (s *soak) startWired(id string) *exec.Cmd {
+	return s.start("worker", id, "GOMAXPROCS=1", "GOGC=50", urlsVar+"="+s.wired)
 }
 
 // end kills a process and waits for it.
@@ -179,105 +190,6 @@ func recorded(t testing.TB) (list []time.Duration) {
 	return list
 }
 
-// round has tasks done and returns how long that took, and how long all tasks take.
-func (s *soak) round(name string, q *Queue, tasks int, rnd *rand.Rand, sample int) (took, work time.Duration, counts ClientCounts) {
-	s.Helper()
-	times := recorded(s)
-	client := client(s, q, ClientConfig{Grace: 2 * time.Minute, Patience: 2 * time.Minute, Recheck: 10 * time.Second, Sample: sample, Log: func(string, ...any) {}})
-	defer client.Close()
-	var wg sync.WaitGroup
-	bound := make(chan struct{}, 4096)
-	begin := time.Now()
-	for i := range tasks {
-		each := times[rnd.IntN(len(times))]
-		work += each
-		bound <- struct{}{}
-		wg.Go(func() {
-			defer func() { <-bound }()
-			task := task("%d %s %d of seed %d", each.Microseconds(), name, i, rnd.Uint64())
-			r, err := client.Do(s.Context(), task)
-			if err != nil {
-				s.Errorf("task %d: %v", i, err)
-			} else if r.Kind != Done || !bytes.Equal(r.Body, soakAnswer(task.Body)) {
-				s.Errorf("task %d: a wrong result, %s: %.80s", i, r.Kind, r.Body)
-			}
-		})
-	}
-	wg.Wait()
-	return time.Since(begin), work, client.Counts()
-}
-
-// TestSoak measures a farm of processes, and has it fail: throughput with 1, 4, 16 and 64
-// workers and three servers, where nothing fails; then workers that are killed or stopped,
-// and servers that are killed. Compiles are stood in for by sleeps as long as compiles
-// were, since this machine's processors would be the limit.
-func TestSoak(t *testing.T) {
-	tasks, err := strconv.Atoi(os.Getenv(soakVar))
-	if err != nil || tasks < 64 {
-		t.Skipf("it takes minutes; %s says how many tasks 64 workers do, as make soak-farm has it", soakVar)
-	}
-	seed := testseed.Seed()
-	t.Logf("%s=%d", testseed.Env, seed)
-	rnd := rand.New(rand.NewPCG(seed, 2))
-	s := &soak{T: t, dir: t.TempDir(), ack: 30 * time.Second}
-	var urls, routes []string
-	for range 3 {
-		s.ports = append(s.ports, freePort(t))
-		urls = append(urls, "nats://127.0.0.1:"+s.ports[len(s.ports)-1])
-		routes = append(routes, "nats://127.0.0.1:"+freePort(t))
-	}
-	s.urls, s.routes = strings.Join(urls, ","), strings.Join(routes, ",")
-	for i := range s.ports {
-		s.servers = append(s.servers, s.startServer(i))
-	}
-	defer func() {
-		for _, cmd := range s.servers {
-			end(cmd)
-		}
-	}()
-	var b *bus.Bus
-	var q *Queue
-	for deadline := time.Now().Add(time.Minute); ; pause(t.Context(), retryWait) {
-		if err = nil; b == nil {
-			b, err = bus.Connect(t.Context(), bus.Options{URLs: urls, Name: "soak", Stay: true, Replicas: 3, Timeout: 10 * time.Second})
-		}
-		if err == nil {
-			q, err = Open(t.Context(), b, Config{AckWait: s.ack, Tries: 20})
-		}
-		if err == nil {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatal(err)
-		}
-	}
-	defer b.Close()
-	t.Run("throughput", func(t *testing.T) {
-		for _, n := range []int{1, 4, 16, 64} {
-			var workers []*exec.Cmd
-			for i := range n {
-				workers = append(workers, s.startWorker(fmt.Sprintf("w%d-%d", n, i)))
-			}
-			s.awaitWorkers(q, n)
-			count := max(tasks*n/64, 1)
-			took, work, _ := s.round(fmt.Sprint(n), q, count, rnd, 0)
-			slept := s.slept(q)
-			for _, w := range workers { // which say that they are gone
-				_ = w.Process.Signal(syscall.SIGTERM)
-			}
-			for _, w := range workers {
-				_ = w.Wait()
-			}
-			ideal := work / time.Duration(n)
-			per := func(d time.Duration) float64 { return d.Seconds() * 1e3 / float64(count) }
-			t.Logf("%2d workers: %d tasks in %.1f s, ideal %.1f s: throughput %.3f; per task %.1f ms, over that %.2f ms, of which %.2f ms slept too long",
-				n, count, took.Seconds(), ideal.Seconds(), ideal.Seconds()/took.Seconds(), per(work), per(took*time.Duration(n)-work), per(slept-work))
-			s.awaitWorkers(q, 0)
-		}
-	})
-	t.Run("faults", func(t *testing.T) { s.faults(q, tasks, rnd) })
-}
-
 // freePort is a port that nobody listens at.
 func freePort(t testing.TB) string {
 	t.Helper()
@@ -295,11 +207,11 @@ func freePort(t testing.TB) string {
 }
 
 // awaitWorkers waits until so many workers take part.
-func (s *soak) awaitWorkers(q *Queue, n int) {
-	s.Helper()
-	c := client(s, q, ClientConfig{Log: func(string, ...any) {}})
+func (s *soakPart) awaitWorkers(q *Queue, n int) {
+	s.T.Helper()
+	c := client(s.T, q, ClientConfig{Log: func(string, ...any) {}})
 	defer c.Close()
-	for deadline := time.Now().Add(2 * time.Minute); ; pause(s.Context(), 50*time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); ; pause(s.T.Context(), 50*time.Millisecond) {
 		c.mu.Lock()
 		alive := c.alive[anyClass.ID()]
 		c.mu.Unlock()
@@ -307,78 +219,7 @@ func (s *soak) awaitWorkers(q *Queue, n int) {
 			return
 		}
 		if time.Now().After(deadline) {
-			s.Fatalf("%d workers take part, want %d", alive, n)
+			s.T.Fatalf("%d workers take part, want %d", alive, n)
 		}
-	}
-}
-
-// slept is how long all workers slept, once each has told.
-func (s *soak) slept(q *Queue) time.Duration {
-	s.Helper()
-	pause(s.Context(), q.cfg.Beat*3/2)
-	status, err := q.Status(s.Context())
-	if err != nil {
-		s.Fatal(err)
-	}
-	sum := 0.0
-	for _, w := range status.Workers {
-		sum += w.Busy
-	}
-	return time.Duration(sum * float64(time.Second))
-}
-
-// faults has 64 workers do tasks while every second one of them is killed, or stopped for
-// a while, and now and then a server is killed.
-func (s *soak) faults(q *Queue, tasks int, rnd *rand.Rand) {
-	const n = 64
-	workers := make([]*exec.Cmd, n)
-	for i := range workers {
-		workers[i] = s.startWorker(fmt.Sprintf("f%d", i))
-	}
-	defer func() {
-		for _, w := range workers {
-			end(w)
-		}
-	}()
-	s.awaitWorkers(q, n)
-	ended := make(chan struct{})
-	var killed, stopped, servers int
-	var all sync.WaitGroup
-	all.Go(func() {
-		down := -1
-		for step := 0; ; step++ {
-			select {
-			case <-ended:
-				return
-			case <-time.After(time.Second):
-			}
-			i := rnd.IntN(n)
-			switch {
-			case step%10 == 4 && down < 0:
-				down = rnd.IntN(len(s.servers))
-				end(s.servers[down])
-			case step%10 == 9 && down >= 0:
-				s.servers[down] = s.startServer(down)
-				down = -1
-				servers++
-			case step%10 == 2:
-				w := workers[i]
-				_ = w.Process.Signal(syscall.SIGSTOP)
-				stopped++
-				time.AfterFunc(s.ack*4/3, func() { _ = w.Process.Signal(syscall.SIGCONT) })
-			default:
-				end(workers[i])
-				workers[i] = s.startWorker(fmt.Sprintf("f%d-%d", i, step))
-				killed++
-			}
-		}
-	})
-	took, work, counts := s.round("faults", q, tasks, rand.New(rand.NewPCG(rnd.Uint64(), 3)), 64)
-	close(ended)
-	all.Wait()
-	s.Logf("faults: %d tasks of %.0f s in all by %d workers in %.1f s; %d workers killed, %d stopped, %d servers killed; %d tasks done twice, %d disputed",
-		tasks, work.Seconds(), n, took.Seconds(), killed, stopped, servers, counts.Checked, counts.Disputed)
-	if counts.Disputed > 0 {
-		s.Errorf("%d results differ", counts.Disputed)
 	}
 }
