@@ -11,6 +11,7 @@ import (
 	"github.com/tritonc/tritonc/core/analysis/axisinfo"
 	"github.com/tritonc/tritonc/core/analysis/membar"
 	"github.com/tritonc/tritonc/core/diag"
+	"github.com/tritonc/tritonc/core/dialect/encoding"
 	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/dialect/ttg"
 	"github.com/tritonc/tritonc/core/ir"
@@ -40,7 +41,7 @@ func Scratch(mod *ir.Operation, t Target) (allocation.Scratch, error) {
 
 // analyzed is a module of which scratch memory can be asked.
 func analyzed(mod *ir.Operation, t Target) (*module, error) {
-	m := &module{target: t, caps: capabilities(t), layouts: make(map[*ir.TensorType]*tensorLayout)}
+	m := &module{target: t, caps: capabilities(t), layouts: make(map[*encoding.Attr][]*tensorLayout)}
 	m.own = m.ownOps()
 	if err := m.readAttrs(mod); err != nil {
 		return nil, err

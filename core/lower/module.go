@@ -8,6 +8,7 @@ import (
 	"github.com/tritonc/tritonc/core/analysis/axisinfo"
 	"github.com/tritonc/tritonc/core/analysis/membar"
 	"github.com/tritonc/tritonc/core/diag"
+	"github.com/tritonc/tritonc/core/dialect/encoding"
 	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/dialect/ttg"
 	"github.com/tritonc/tritonc/core/ir"
@@ -56,7 +57,7 @@ func Module(mod *ir.Operation, t Target, o Options) (res *Result, err error) {
 		target:  t,
 		caps:    capabilities(t),
 		opts:    o,
-		layouts: make(map[*ir.TensorType]*tensorLayout),
+		layouts: make(map[*encoding.Attr][]*tensorLayout),
 		funcs:   make(map[string]*function),
 	}
 	defer m.catchTooLarge(&err)
@@ -64,7 +65,7 @@ func Module(mod *ir.Operation, t Target, o Options) (res *Result, err error) {
 		return nil, err
 	}
 	widenNarrowFloats(mod)
-	m.ownWarps, m.otherLayouts = m.warps, make(map[int]map[*ir.TensorType]*tensorLayout)
+	m.ownWarps, m.otherLayouts = m.warps, make(map[int]map[*encoding.Attr][]*tensorLayout)
 	m.axis = axisinfo.Analyze(mod)
 	m.handlers, m.own = handlers(), m.ownOps()
 	m.llvm = llir.NewModule("", t.Triple(), t.DataLayout())
@@ -139,7 +140,7 @@ type module struct {
 	// module has one of them.
 	own     map[*ir.OpDef]*VendorOp
 	usesOwn bool
-	layouts map[*ir.TensorType]*tensorLayout
+	layouts map[*encoding.Attr][]*tensorLayout // whatever the elements
 	funcs   map[string]*function
 	order   []*function
 	externs []Extern
@@ -156,7 +157,7 @@ type module struct {
 	maxRegs      int
 	crowded      bool // see Copy
 	// otherLayouts are those for other numbers of warps.
-	otherLayouts map[int]map[*ir.TensorType]*tensorLayout
+	otherLayouts map[int]map[*encoding.Attr][]*tensorLayout
 	work         *workers // nil: there are none
 
 	current *ir.Operation // the one being lowered

@@ -3,6 +3,7 @@ package lower
 import (
 	"fmt"
 	"math/bits"
+	"slices"
 
 	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/dialect/encoding"
@@ -74,14 +75,16 @@ type tensorLayout struct {
 
 // layoutOf returns the layout of a tensor type; it must have an encoding.
 func (m *module) layoutOf(t *ir.TensorType) (*tensorLayout, error) {
-	if l, ok := m.layouts[t]; ok {
-		return l, nil
-	}
-	enc := encoding.Get(t)
+	enc := encoding.AttrOf(t)
 	if enc == nil {
 		return nil, fmt.Errorf("the tensor has no layout; convert it to the GPU dialect first")
 	}
-	if _, shared := enc.(layout.Shared); shared {
+	for _, l := range m.layouts[enc] {
+		if slices.Equal(l.shape, t.Shape) {
+			return l, nil
+		}
+	}
+	if _, shared := enc.Layout.(layout.Shared); shared {
 		return nil, fmt.Errorf("the tensor's layout is one of shared memory")
 	}
 	lin, err := enc.Linear(t.Shape)
@@ -116,7 +119,7 @@ func (m *module) layoutOf(t *ir.TensorType) (*tensorLayout, error) {
 	l.thread = append(lane[:len(lane):len(lane)], warp...)
 	l.block = pad(lin.BasesOf(layout.Block), m.ctas)
 	l.findReplicas()
-	m.layouts[t] = l
+	m.layouts[enc] = append(m.layouts[enc], l)
 	return l, nil
 }
 

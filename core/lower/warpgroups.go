@@ -7,6 +7,7 @@ import (
 	llvmir "github.com/llir/llvm/ir"
 
 	"github.com/tritonc/tritonc/core/diag"
+	"github.com/tritonc/tritonc/core/dialect/encoding"
 	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/dialect/ttg"
 	"github.com/tritonc/tritonc/core/ir"
@@ -215,7 +216,7 @@ func (m *module) setWarps(n int) {
 	m.otherLayouts[m.warps] = m.layouts
 	m.warps, m.layouts = n, m.otherLayouts[n]
 	if m.layouts == nil {
-		m.layouts = make(map[*ir.TensorType]*tensorLayout)
+		m.layouts = make(map[*encoding.Attr][]*tensorLayout)
 	}
 }
 

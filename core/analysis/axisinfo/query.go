@@ -60,7 +60,7 @@ func layoutOf(v *ir.Value) (*ir.TensorType, layout.Layout, bool) {
 	if !ok {
 		return nil, layout.Layout{}, false
 	}
-	e := encoding.Get(t)
+	e := encoding.AttrOf(t)
 	if e == nil {
 		return nil, layout.Layout{}, false
 	}

@@ -6,6 +6,7 @@ package encoding
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 
 	"github.com/tritonc/tritonc/core/ir"
 	"github.com/tritonc/tritonc/core/layout"
@@ -17,6 +18,29 @@ type Attr struct {
 	// Parent is the interned attribute of a slice's or dot operand's parent
 	// encoding, nil for others.
 	Parent *Attr
+
+	linear []linear // that were asked for
+}
+
+// linear is a layout as a linear map, for a shape.
+type linear struct {
+	shape  []int64
+	layout layout.Layout
+}
+
+// Linear is the layout of a tensor of that shape as a linear map. It is computed once
+// for each shape: passes and the lowering ask for the same again and again.
+func (a *Attr) Linear(shape []int64) (layout.Layout, error) {
+	for i := range a.linear {
+		if slices.Equal(a.linear[i].shape, shape) {
+			return a.linear[i].layout, nil
+		}
+	}
+	l, err := a.Layout.Linear(shape)
+	if err == nil {
+		a.linear = append(a.linear, linear{slices.Clone(shape), l})
+	}
+	return l, err
 }
 
 // AttrDialect is "ttg", in whose grammar encodings are printed.
@@ -39,7 +63,7 @@ func Of(c *ir.Context, e layout.Encoding) *Attr {
 		parent = Of(c, parentEnc)
 		k.parent = parent
 	}
-	return ir.InternAttr(c, k, func() *Attr { return &Attr{e, parent} })
+	return ir.InternAttr(c, k, func() *Attr { return &Attr{Layout: e, Parent: parent} })
 }
 
 // Get is the encoding of a tensor type, nil when it has none or t is not a tensor.
@@ -91,8 +115,8 @@ func Same(shape []int64, a, b ir.Attribute) bool {
 	if !ok || !ok2 {
 		return false
 	}
-	lx, err := x.Layout.Linear(shape)
-	ly, err2 := y.Layout.Linear(shape)
+	lx, err := x.Linear(shape)
+	ly, err2 := y.Linear(shape)
 	return err == nil && err2 == nil && lx.Equal(ly)
 }
 

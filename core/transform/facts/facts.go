@@ -97,7 +97,7 @@ func wrongLayout(t ir.Type) string {
 		case !known:
 			return "has a layout that no dialect declares"
 		}
-		if _, err := enc.Layout.Linear(t.Shape); err != nil {
+		if _, err := enc.Linear(t.Shape); err != nil {
 			return "has a layout that does not fit it: " + err.Error()
 		}
 	case *ttg.MemDescType:

@@ -224,7 +224,7 @@ func (s *spreading) spreadOver(shape []int64, enc ir.Attribute, kept uint64) ir.
 }
 
 func linearOf(shape []int64, enc ir.Attribute) layout.Layout {
-	l, err := enc.(*encoding.Attr).Layout.Linear(shape)
+	l, err := enc.(*encoding.Attr).Linear(shape)
 	if err != nil {
 		panic("BUG: ttgir: " + err.Error())
 	}

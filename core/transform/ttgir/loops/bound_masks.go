@@ -286,7 +286,7 @@ func takesScalars(bound *ir.Value) bool {
 // along whose index no thread reads in one piece, or any if all others are
 // scalars; -1 if there is none.
 func (m *maskBounder) bearer() int {
-	l, err := encoding.Get(m.whole).Linear(m.whole.Shape)
+	l, err := encoding.AttrOf(m.whole).Linear(m.whole.Shape)
 	if err != nil {
 		return -1
 	}

@@ -31,7 +31,7 @@ func WithEncoding(c *ir.Context, t *ir.TensorType, enc ir.Attribute) *ir.TensorT
 
 // Linear is the layout of a tensor type as a linear map.
 func Linear(t *ir.TensorType) layout.Layout {
-	l, err := encoding.Get(t).Linear(t.Shape)
+	l, err := encoding.AttrOf(t).Linear(t.Shape)
 	if err != nil {
 		panic("BUG: ttgir: " + err.Error())
 	}
@@ -40,7 +40,7 @@ func Linear(t *ir.TensorType) layout.Layout {
 
 // Registers is the number of values of a tensor in each thread.
 func Registers(shape []int64, a *encoding.Attr) int {
-	l, err := a.Layout.Linear(shape)
+	l, err := a.Linear(shape)
 	if err != nil {
 		panic("BUG: ttgir: " + err.Error())
 	}
