@@ -1,6 +1,7 @@
 package std
 
 import (
+	"hash/maphash"
 	"slices"
 
 	"github.com/tritonc/tritonc/core/ir"
@@ -16,22 +17,22 @@ var CSE = &pass.Pass{
 	Doc:     "merge equal values",
 	Example: cseExample,
 	Run: func(r *pass.Run) error {
-		c := cse{run: r, ids: make(map[any]uint32)}
+		c := cse{run: r, seed: maphash.MakeSeed()}
 		c.regions(r.Module)
 		return nil
 	},
 }
 
 type cse struct {
-	run    *pass.Run
-	ids    map[any]uint32 // a number for each value, attribute and type seen
-	known  scopes
-	buffer []uint32
+	run   *pass.Run
+	seed  maphash.Seed
+	known scopes
 }
 
-// scopes are the operations that dominate a place, by their hashes.
+// scopes are the operations that dominate a place, by their hashes. It is what a map
+// would be from which keys are taken away in the opposite order.
 type scopes struct {
-	last    map[uint64]int32 // the entry that was added last, from 1; 0 where all are gone
+	last    []int32 // by the low bits of a hash: the entry that was added last, from 1
 	entries []entry
 }
 
@@ -40,19 +41,32 @@ type entry struct {
 	writes int // how many writes its block had seen before it, for reads
 	block  *ir.Block
 	hash   uint64
-	before int32 // of the same hash
+	before int32 // with the same low bits
 }
 
+// leastBuckets is how many scopes have at first, a power of two.
+const leastBuckets = 64
+
+// bucket is where the entries with a hash begin.
+func (s *scopes) bucket(hash uint64) *int32 { return &s.last[hash&uint64(len(s.last)-1)] }
+
 func (s *scopes) add(e entry) {
-	e.before = s.last[e.hash]
 	s.entries = append(s.entries, e)
-	s.last[e.hash] = int32(len(s.entries))
+	first := len(s.entries) - 1
+	if len(s.entries) > len(s.last) {
+		s.last = make([]int32, max(leastBuckets, 2*len(s.last)))
+		first = 0
+	}
+	for i := first; i < len(s.entries); i++ {
+		at := s.bucket(s.entries[i].hash)
+		s.entries[i].before, *at = *at, int32(i+1)
+	}
 }
 
 // leave takes away all but the first n entries.
 func (s *scopes) leave(n int) {
 	for _, e := range slices.Backward(s.entries[n:]) {
-		s.last[e.hash] = e.before
+		*s.bucket(e.hash) = e.before
 	}
 	s.entries = s.entries[:n]
 }
@@ -61,7 +75,7 @@ func (s *scopes) leave(n int) {
 func (c *cse) regions(op *ir.Operation) (e ir.Effects) {
 	if op.Def().Has(ir.IsolatedFromAbove) || op == c.run.Module {
 		outer := c.known
-		c.known = scopes{last: make(map[uint64]int32)}
+		c.known = scopes{}
 		defer func() { c.known = outer }()
 	}
 	for _, r := range op.Regions() {
@@ -145,9 +159,12 @@ func simpleRegions(op *ir.Operation) bool {
 }
 
 func (c *cse) find(key uint64, op *ir.Operation, reads bool, writes int) *ir.Operation {
-	for i := c.known.last[key]; i > 0; i = c.known.entries[i-1].before {
+	if len(c.known.last) == 0 {
+		return nil
+	}
+	for i := *c.known.bucket(key); i > 0; i = c.known.entries[i-1].before {
 		e := &c.known.entries[i-1]
-		if reads && (e.block != op.Block() || e.writes != writes) {
+		if e.hash != key || reads && (e.block != op.Block() || e.writes != writes) {
 			continue
 		}
 		if Equal(e.op, op) {
@@ -157,37 +174,30 @@ func (c *cse) find(key uint64, op *ir.Operation, reads bool, writes int) *ir.Ope
 	return nil
 }
 
-func (c *cse) id(x any) uint32 {
-	n, ok := c.ids[x]
-	if !ok {
-		n = uint32(len(c.ids) + 1)
-		c.ids[x] = n
-	}
-	return n
-}
-
-// hash mixes what Equal compares, apart from the contents of regions.
+// hash mixes what Equal compares, apart from the contents of regions. It is of pointers,
+// and another in each run: it decides how fast an equal operation is found, not which.
 func (c *cse) hash(op *ir.Operation) uint64 {
-	c.buffer = append(c.buffer[:0], c.id(op.Def()))
-	for _, v := range op.Operands() {
-		c.buffer = append(c.buffer, c.id(v))
-	}
+	const prime = 0x9e3779b97f4a7c15
+	h := maphash.Comparable(c.seed, op.Def())
+	mix := func(x uint64) { h = (h ^ x) * prime }
 	if op.Def().Has(ir.Commutative) {
-		rest := c.buffer[1:]
-		slices.Sort(rest)
+		sum := uint64(0)
+		for _, v := range op.Operands() {
+			sum += maphash.Comparable(c.seed, v)
+		}
+		mix(sum)
+	} else {
+		for _, v := range op.Operands() {
+			mix(maphash.Comparable(c.seed, v))
+		}
 	}
 	for _, a := range op.Attrs() {
-		c.buffer = append(c.buffer, c.id(a.Attr))
+		mix(maphash.Comparable(c.seed, a.Attr))
 	}
 	for _, r := range op.Results() {
-		c.buffer = append(c.buffer, c.id(r.Type()))
+		mix(maphash.Comparable(c.seed, r.Type()))
 	}
-	const prime = 1099511628211
-	h := uint64(14695981039346656037)
-	for _, x := range c.buffer {
-		h = (h ^ uint64(x)) * prime
-	}
-	return h
+	return h ^ h>>32
 }
 
 // Equal reports whether a and b compute the same: the same operation on the
