@@ -15,6 +15,7 @@ import (
 	"github.com/tritonc/tritonc/core"
 	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/core/frontend"
+	"github.com/tritonc/tritonc/core/span"
 	"github.com/tritonc/tritonc/driver"
 	"github.com/tritonc/tritonc/driver/array"
 	"github.com/tritonc/tritonc/driver/array/arrayfile"
@@ -440,7 +441,9 @@ func (r *runner) simulated(target core.Target) (driver.Device, error) {
 // run launches the kernel and deals with what came out.
 func (r *runner) run(ctx context.Context, dev driver.Device, kernel *runnable) error {
 	stop := r.bar.start(r.env.report.screen(), kernel.name, "blocks")
+	_, s := span.Start(ctx, "launch "+kernel.name, span.String("tritonc.device", dev.Properties().Name))
 	result, err := kernel.launch()
+	s.End(err)
 	stop()
 	if result != nil && result.Report != nil {
 		switch r.flags.report {

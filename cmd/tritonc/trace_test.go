@@ -180,7 +180,7 @@ func TestTraceFarm(t *testing.T) {
 		compile+" | nvidia RunStages | stage ptx | llc", compile+" | nvidia RunStages | stage cubin | ptxas",
 	)
 	c.inTrace()
-	if facts := spans[compile].facts(); facts["tritonc.kernel"] != "k" || facts["tritonc.target"] != "cuda:80" || facts["tritonc.cache.local"] != "off" {
+	if facts := spans[compile].facts(); facts["tritonc.kernel"] != "k" || facts["tritonc.target"] != "cuda:80" || !slices.Contains([]string{"B=64", "B=128 num_warps=2"}, facts["tritonc.config"]) || facts["tritonc.cache.local"] != "off" {
 		t.Errorf("the compile says %v", facts)
 	}
 	if s := spans[compile+" | nvidia RunStages | stage cubin | ptxas"]; s.facts()["process.exit.code"] != "0" || s.GetStatus().GetCode() != otlp.Status_STATUS_CODE_UNSET {
@@ -224,6 +224,29 @@ func TestTraceCaches(t *testing.T) {
 	tool := "mine: tritonc | compile k | nvidia RunStages | stage cubin | ptxas"
 	if s := c.wait(tool)[tool]; s.facts()["process.exit.code"] != "3" || s.GetStatus().GetMessage() != "exit status 3" {
 		t.Errorf("ptxas says %v, %v", s.facts(), s.GetStatus())
+	}
+}
+
+// TestTraceDevices: what a device measures for another machine, and what runs here, is in
+// the trace of the command.
+func TestTraceDevices(t *testing.T) {
+	needSignals(t)
+	f := newFarmTest(t)
+	if err := os.WriteFile(filepath.Join(f.dir, "t.py"), []byte(tunedKernels), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c := newCollector(t)
+	f.env = append(c.env(f.env), traceOf)
+	url := natstest.Run(t).URL()
+	f.worker("--nats", url, "--device", "sim", "--target", "cuda:80")
+	f.run(0, append(append([]string{"tune", "--farm", "--nats", url, "--target", "cuda:80"}, launchK...), "--space", "B=64,256", "t.py")...)
+	f.run(0, append(append([]string{"run", "--target", "cuda:80", "--config", "1"}, launchK...), "t.py")...)
+	spans := c.wait("tritonc: tritonc tune | farm task | tritonc-worker: task | measure", "tritonc: tritonc tune | compile k", "tritonc: tritonc run | compile k", "tritonc: tritonc run | launch k")
+	c.inTrace()
+	for path, s := range spans {
+		if facts := s.facts(); strings.HasSuffix(path, "measure") && !strings.HasPrefix(facts["tritonc.device"], "simulated A100") || strings.HasSuffix(path, "launch k") && facts["tritonc.device"] != "simulated A100" {
+			t.Errorf("%s says %v", path, facts)
+		}
 	}
 }
 

@@ -121,10 +121,10 @@ func (w *Worker) serve(ctx, now context.Context, c *Class) {
 	id := c.ID()
 	in, s := span.Start(ctx, "class", span.String("tritonc.target", c.Target), span.String("tritonc.worker", w.ID))
 	own, err := w.Handler.Class(in, c.Target)
-	s.End(nil) // leaving tasks to others is as it should be
 	if errors.Is(err, ErrOther) {
-		return
+		return // the span, which has no end, with it
 	}
+	s.End(nil) // leaving tasks to others is as it should be
 	if err != nil {
 		w.Log("%s: tasks are left to others: %v", c.Target, err)
 		return
