@@ -95,7 +95,7 @@ what they compile (docs/scale.md); --remote is about that cache.`,
 			Use: "info", Short: "its folder and how much it holds", Args: exactArgs(), RunE: info,
 		},
 		&cobra.Command{
-			Use: "verify", Short: "check who signed each kernel of the shared cache (--remote)", Args: exactArgs(),
+			Use: "verify", Short: "read each kernel and check its checksum, or who signed it (--remote)", Args: exactArgs(),
 			RunE: func(cmd *cobra.Command, _ []string) error { return f.verify(cmd, env) },
 		},
 		cacheKeyCommand(env),
@@ -125,13 +125,19 @@ type cacheRow struct {
 	Unused  string `json:"unused,omitempty"` // why the cache is not used
 }
 
-func cacheInfo(env *environment) error {
+// namedStore is the cache; there is an error where nothing says in which folder.
+func namedStore(env *environment) (*cache.Store, error) {
 	store, err := openStore(env)
-	switch {
-	case err != nil:
+	if err == nil && store == nil {
+		err = fmt.Errorf("there is no folder for a cache\n  help: name one with %s", cacheDirVar)
+	}
+	return store, err
+}
+
+func cacheInfo(env *environment) error {
+	store, err := namedStore(env)
+	if err != nil {
 		return err
-	case store == nil:
-		return fmt.Errorf("there is no folder for a cache\n  help: name one with %s", cacheDirVar)
 	}
 	usage, err := store.Usage()
 	if err != nil {

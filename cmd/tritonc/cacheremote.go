@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -95,30 +96,49 @@ type verifyRow struct {
 type refusedRow struct {
 	Kind   string `json:"kind"`
 	Key    string `json:"key"`
+	Path   string `json:"path,omitempty"` // of a local entry
 	Reason string `json:"reason"`
 }
 
 func (f *cacheFlags) verify(cmd *cobra.Command, env *environment) error {
-	if !f.remote {
-		return usagef("verify is for the shared cache: --remote").withHelp("the checksum of a kernel in the local cache is checked whenever it is taken")
+	row := verifyRow{Refused: []refusedRow{}}
+	if f.remote {
+		opts, err := f.far(env)
+		if err != nil {
+			return err
+		}
+		v, err := opts.Verify(cmd.Context())
+		if err != nil {
+			return err
+		}
+		row.Good = v.Good
+		for _, r := range v.Refused {
+			row.Refused = append(row.Refused, refusedRow{Kind: r.Kind, Key: r.Name, Reason: r.Why.Error()})
+		}
+	} else {
+		store, err := namedStore(env)
+		if err != nil {
+			return err
+		}
+		good, refused, err := store.Verify()
+		if err != nil {
+			return err
+		}
+		row.Good = good
+		for _, r := range refused {
+			row.Refused = append(row.Refused, refusedRow{Kind: "entry", Key: filepath.Base(r.Path), Path: r.Path, Reason: r.Reason})
+		}
 	}
-	opts, err := f.far(env)
-	if err != nil {
-		return err
-	}
-	v, err := opts.Verify(cmd.Context())
-	if err != nil {
-		return err
-	}
-	row := verifyRow{Good: v.Good, Refused: []refusedRow{}}
-	for _, r := range v.Refused {
-		row.Refused = append(row.Refused, refusedRow{r.Kind, r.Name, r.Why.Error()})
-	}
+	var err error
 	if env.report.json {
 		err = writeJSON(env.stdout, row)
 	} else {
 		for _, r := range row.Refused {
-			fmt.Fprintf(env.stdout, "%s %s: %s\n", r.Kind, r.Key, r.Reason)
+			name := r.Key
+			if r.Path != "" {
+				name = r.Path
+			}
+			fmt.Fprintf(env.stdout, "%s %s: %s\n", r.Kind, name, r.Reason)
 		}
 		fmt.Fprintf(env.stdout, "%d are good, %d are refused\n", row.Good, len(row.Refused))
 	}

@@ -123,8 +123,23 @@ func TestSharedCache(t *testing.T) {
 	if err := json.Unmarshal([]byte(object), &row); err != nil || row.Kernels != 2 || row.Limit != 64<<20 || row.Signs == "" {
 		t.Errorf("%v: %s", err, object)
 	}
+	if text, _ := b.run(0, "cache", "verify"); !strings.HasSuffix(text, " are good, 0 are refused\n") || strings.HasPrefix(text, "0 ") {
+		t.Errorf("of its own cache it says\n%s", text)
+	}
 	if text, _ := b.run(0, "cache", "verify", "--remote"); text != "4 are good, 0 are refused\n" {
 		t.Errorf("verify says %q", text)
+	}
+
+	// Of a damaged entry of its own it tells the path.
+	kernels, err := filepath.Glob(filepath.Join(filepath.Join(b.dir, "cache"), "*", strings.Repeat("?", 64)))
+	if err != nil || len(kernels) == 0 {
+		t.Fatalf("no entries are in %s: %v", filepath.Join(b.dir, "cache"), err)
+	}
+	if err := os.WriteFile(kernels[0], []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if text, _ := b.run(1, "cache", "verify"); !strings.Contains(text, "entry "+kernels[0]+": its bytes are not those that were written\n") || !strings.HasSuffix(text, ", 1 are refused\n") {
+		t.Errorf("of a damaged entry it says\n%s", text)
 	}
 
 	// A machine that believes somebody else takes nothing, and says once why.
@@ -248,7 +263,6 @@ func TestSharedCacheBad(t *testing.T) {
 		{1, "sign = \"none.key\"\n", "-t cuda:80 k.py", "no such file"},
 		{1, "[farm.trusted]\nci = \"AAAA\"\n", "-t cuda:80 k.py", "tritonc.toml:6:6: error: this is not a public key"},
 		{2, "", "cache info --remote", "nothing is shared here"},
-		{2, "", "cache verify", "verify is for the shared cache"},
 		{2, "", "cache key", "no FILE given"},
 		{1, "", "cache key k.py", "file exists"},
 		{2, "", "-t cuda:80 --nats nats://127.0.0.1:1 k.py", "--nats is for --farm, or for a shared cache"},

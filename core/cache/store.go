@@ -146,13 +146,18 @@ func (s *Store) Get(k Key) ([]byte, error) {
 	case err != nil:
 		return nil, err
 	}
-	if len(file) < headerSize || !bytes.Equal(file[:headerSize], appendHeader(nil, file[headerSize:])) {
+	if !isWhole(file) {
 		os.Remove(path)
 		return nil, &DamagedError{path}
 	}
 	now := time.Now()
 	_ = os.Chtimes(path, now, now) // in a folder that cannot be written nothing is removed either
 	return file[headerSize:], nil
+}
+
+// isWhole reports whether the file of an entry is as it was written.
+func isWhole(file []byte) bool {
+	return len(file) >= headerSize && bytes.Equal(file[:headerSize], appendHeader(nil, file[headerSize:]))
 }
 
 // Put stores data under a key, in the place of what was there. Before it writes it
@@ -282,6 +287,40 @@ func (s *Store) Usage() (u Usage, err error) {
 		}
 	}
 	return u, nil
+}
+
+// Refused is an entry that Get would not return.
+type Refused struct {
+	Path   string
+	Reason string
+}
+
+// Verify reads every entry as Get does, and leaves all as it is. An entry that goes
+// meanwhile is not counted.
+func (s *Store) Verify() (good int, refused []Refused, err error) {
+	for i := range folders {
+		list, _, err := entries(filepath.Join(s.dir, folderName(i)))
+		if err != nil {
+			return good, refused, err
+		}
+		for _, e := range list {
+			err := s.check(e.path)
+			var file []byte
+			if err == nil {
+				file, err = trust.ReadFile(e.path)
+			}
+			switch {
+			case errors.Is(err, fs.ErrNotExist):
+			case err != nil:
+				refused = append(refused, Refused{e.path, err.Error()})
+			case !isWhole(file):
+				refused = append(refused, Refused{e.path, "its bytes are not those that were written"})
+			default:
+				good++
+			}
+		}
+	}
+	return good, refused, nil
 }
 
 // Clean removes every entry, and of the folder nothing that is not ours.

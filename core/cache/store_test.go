@@ -71,6 +71,7 @@ func TestDamage(t *testing.T) {
 	s := Open(t.TempDir(), 1<<20)
 	path := s.path(keyOf(1))
 	mustPut(t, s, 1, 40)
+	mustPut(t, s, 2, 40)
 	whole, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -79,6 +80,10 @@ func TestDamage(t *testing.T) {
 		t.Helper()
 		if err := os.WriteFile(path, file, 0o600); err != nil {
 			t.Fatal(err)
+		}
+		good, refused, err := s.Verify()
+		if err != nil || good != 1 || len(refused) != 1 || refused[0].Path != path {
+			t.Errorf("%s: of it and another, %d are good; %v, %v", what, good, refused, err)
 		}
 		got, err := s.Get(keyOf(1))
 		var damaged *DamagedError
