@@ -216,6 +216,7 @@ def main(argv=None):
     p.add_argument("--mlp", type=int, default=4, help="how much wider the inner layer of block is (%(default)s); 1 leaves fewer shapes to tune")
     p.add_argument("--limit", type=float, default=300, help="seconds that one process may take (%(default)s)")
     p.add_argument("--program", help="the tritonc to measure")
+    p.add_argument("--sides", default=",".join(SIDES), help="which of %(default)s")
     p.add_argument("--json", help="a file for all that was found")
     p.add_argument("--stacks", metavar="FOLDER", help="gets where the threads of each process were")
     p.add_argument("--child", choices=PROGRAMS, help=argparse.SUPPRESS)
@@ -227,6 +228,9 @@ def main(argv=None):
     unknown = set(a.programs) - set(PROGRAMS)
     if unknown:
         p.error(f"there is no program {', '.join(sorted(unknown))}; there are {', '.join(PROGRAMS)}")
+    chosen = a.sides.split(",")
+    if not set(chosen) <= set(SIDES):
+        p.error(f"--sides {a.sides}: there are {', '.join(SIDES)}")
     try:
         a.program = tritonc_of(a.program)
     except Unsupported as e:
@@ -235,12 +239,12 @@ def main(argv=None):
         os.makedirs(a.stacks, exist_ok=True)
     results, bad = {}, False
     for what in a.programs or PROGRAMS:
-        sides = results[what] = {side: [] for side in SIDES}
+        sides = results[what] = {side: [] for side in chosen}
         for _ in range(a.rounds):
             with tempfile.TemporaryDirectory(prefix="wall-") as tmp:
-                for side in SIDES:
+                for side in chosen:
                     sides[side].append({})
-                for state, side in ((state, side) for state in ("cold", "warm") for side in SIDES):
+                for state, side in ((state, side) for state in ("cold", "warm") for side in chosen):
                     try:
                         found = sides[side][-1][state] = measure(a, what, side, os.path.join(tmp, side), state)
                         print(what, side, state, f"{found['wall']:.2f} s", flush=True)

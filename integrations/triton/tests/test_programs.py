@@ -168,6 +168,9 @@ class WallTest(Case):
         r = self.run_wall("block")
         self.assertEqual(r.returncode, 1)
         self.assertEqual(r.stderr, "".join(f"block by {side}, {state}: ImportError: no GPU\n" for state in ("cold", "warm") for side in ("triton", "tritonc")))
+        r = self.run_wall("block", "--sides", "tritonc")
+        self.assertEqual((r.returncode, r.stderr), (1, "".join(f"block by tritonc, {state}: ImportError: no GPU\n" for state in ("cold", "warm"))))
+        self.assertIn("--sides them: there are triton, tritonc", self.run_wall("--sides", "them").stderr)
         with contextlib.redirect_stderr(io.StringIO()) as out, self.assertRaises(SystemExit):
             compile_wall.main(["nothing"])
         self.assertIn("there is no program nothing; there are block, autotune", out.getvalue())
