@@ -15,7 +15,7 @@ import shlex
 import sys
 
 from . import ahead as tuning
-from . import children, program, session, source, torch, versions
+from . import children, coordesc, program, session, source, torch, versions
 from . import server as serving
 from .autoload import YES
 from .compiler import Compiler
@@ -45,7 +45,7 @@ def install(program_path=None, fallback=None, flags=None, keep=None, assemble=Tr
     keep          a folder that gets the input of each compile that failed (default: TRITONC_KEEP)
     assemble      False stops at PTX, which stands in the cubin's place
     server        False starts a process for each kernel (default: False where TRITONC_SOCKET=off says so)
-    ahead         False has autotuners compile a configuration when they measure it (default: False where TRITONC_AHEAD=0 says so)
+    ahead         False has autotuners, Triton's and coordinate descent, compile a configuration when they measure it (default: False where TRITONC_AHEAD=0 says so)
     compiler      another object with Compiler's method compile(), for this process alone
     from_source   True compiles a kernel's Python file, where that gives Triton's ttir (default: TRITONC_FROM_SOURCE, or False)
     """
@@ -133,6 +133,8 @@ def _install(settings, compiler=None):
     if settings["ahead"] and hasattr(triton, "AsyncCompileMode"):
         from triton.runtime.autotuner import Autotuner
         tuning.wrap(Autotuner, triton.AsyncCompileMode, undo)
+    if settings["ahead"]:
+        coordesc.watch(undo)
     first = settings.get("session") is None
     children.enter({**asked, "facts": vars(found), "session": log.folder, "triton": [triton.__version__, path]})
     undo.append(children.leave)
