@@ -39,7 +39,7 @@ class C:
 '''
 
 TYPES = {"x": "*fp32", "o": "*fp32", "n": "i32", "s": "constexpr", "B": "constexpr"}
-SIGNATURE = "*fp32:16, *fp32:16, i32, s=1, B=64"
+SIGNATURE = "x=*fp32:16, o=*fp32:16, n=i32, s=1, B=64"
 ALIGNED = {(0,): [["tt.divisibility", 16]], (1,): [["tt.divisibility", 16]]}
 
 
@@ -162,6 +162,14 @@ class RealTest(Case):
             r = hook.report()
             self.assertEqual((r["from_source"], r["not_source"], r["configurations"]), (1, {}, 1), version)
             self.assertIn("\n1 configurations from their Python files\n", str(r))
+
+    def test_a_constant_before_a_type(self):
+        """As Triton makes one of an argument that is 1."""
+        signature = "x=*fp32:16, o=*fp32:16, n=1, s=i32, B=64"
+        self.install()
+        self.compile(self.ttir(signature), source=self.made(types_={**TYPES, "n": "constexpr", "s": "i32"}, constants={"n": 1, "B": 64}))
+        r = hook.report()
+        self.assertEqual((r["from_source"], r["not_source"]), (1, {}))
 
     def test_served(self):
         os.environ["TRITONC_SOCKET"] = ""

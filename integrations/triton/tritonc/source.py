@@ -98,7 +98,8 @@ def read(made_of):
 
 
 def signature(made_of):
-    """What -s says of an ASTSource: types in the order of the parameters, and constants by name."""
+    """What -s says of an ASTSource: all by name, since a constant (a size that is 1, say) may
+    stand before a type."""
     names = list(made_of.fn.arg_names)
     constants = {}
     for at, value in made_of.constants.items():
@@ -113,7 +114,7 @@ def signature(made_of):
         kind = made_of.signature[name]
         if not isinstance(kind, str) or "<" in kind or "[" in kind:
             raise NotSource(f"the type of {name} is {kind}")
-        out.append(kind + suffix(name, made_of.attrs.get((i,), ())))
+        out.append(f"{name}={kind}{suffix(name, made_of.attrs.get((i,), ()))}")
     return ", ".join(out)
 
 
