@@ -14,6 +14,42 @@ import (
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
 
+// TestCallSpans: a process learns of the span of each call, which says who it is and, of a
+// process that died, how; without a trace it does not.
+func TestCallSpans(t *testing.T) {
+	_, b := testHost(t, "works", Options{})
+	if got := mustRun(t, b, "parent", ""); got != "" {
+		t.Errorf("without a trace a call is of %q", got)
+	}
+	made := tracetest.NewInMemoryExporter()
+	provider := sdktrace.NewTracerProvider(sdktrace.WithSyncer(made))
+	ctx, outer := span.Start(span.With(t.Context(), provider.Tracer("test")), "compile")
+	got, err := run(ctx, b, "parent", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := run(ctx, b, "panic", ""); err == nil {
+		t.Error("a call that panics has no error")
+	}
+	outer.End(nil)
+	spans := made.GetSpans()
+	var calls []tracetest.SpanStub
+	for _, s := range spans {
+		if s.Name == "works RunStages" {
+			calls = append(calls, s)
+		}
+	}
+	if len(calls) != 2 || !strings.Contains(got, calls[0].SpanContext.SpanID().String()) || !strings.Contains(got, calls[0].SpanContext.TraceID().String()) {
+		t.Fatalf("the process says %q, spans %+v", got, calls)
+	}
+	if c := calls[0]; c.SpanKind != span.Client || c.Parent.SpanID() != spans[len(spans)-1].SpanContext.SpanID() || c.Status.Description != "" {
+		t.Errorf("the call is %+v", c)
+	}
+	if why := calls[1].Status.Description; why == "" {
+		t.Error("the call that failed does not say so")
+	}
+}
+
 // TestSteps: stages and tools stand where they say, or one after the other; passes are left
 // out, and what failed says so.
 func TestSteps(t *testing.T) {

@@ -128,6 +128,8 @@ func (backend) RunStages(ctx context.Context, req sdk.RunStagesRequest) (sdk.Run
 		return answer(fmt.Sprint(len(req.Input)))
 	case "pid":
 		return answer(fmt.Sprint(os.Getpid()))
+	case "parent":
+		return answer(sdk.TraceParent(ctx))
 	case "env":
 		return answer(strings.Join(os.Environ(), "\n"))
 	case "settings":
