@@ -69,47 +69,48 @@ func (r *Registers) most(o Registers) {
 
 // liveness finds which results are live where. A part of a result (an element, the
 // same bits as another type) counts as the result: it takes no register of its own.
+// Numbers have 32 bits, which is enough for MaxInstructions and half as much to go through.
 type liveness struct {
 	f *Func
 	// root is, for each result, what it is a part of, or itself; 0 for parameters.
-	root  []int64
+	root  []int32
 	value []Value // the roots, by their numbers
 	index map[*ir.Block]int
 	heads map[*ir.Block]bool // where iterations begin
 	// taken are the numbers of the results and parameters that instructions take, one
 	// after the other as they are built, terminators included: those of the n-th from
 	// from[n] to from[n+1]. start is the n of each block's first, and at that of each result.
-	taken []int64
+	taken []int32
 	from  []int32
 	start []int32
 	at    []int32
 	// uses are the results that each instruction of each block uses, and last its end.
 	uses [][]use
-	used []int64 // what the uses are parts of
+	used []int32 // what the uses are parts of
 	// needed are the results that an effect or the way of control depends on. A loop
 	// may carry others, which feed only themselves.
 	needed []bool
 	// global numbers the results that are needed in other blocks than their own, and
 	// in are those of them that are live where each block begins.
-	global   map[int64]int
-	ids      []int64
+	global   map[int32]int
+	ids      []int32
 	in       [][]uint64
 	isLoaded []bool
 	// live and pending hold, for each result, the number of the walk in which it is in
 	// the set.
-	live, pending []int
-	walks         int
+	live, pending []int32
+	walks         int32
 }
 
 // use is what an instruction uses, but for a phi, which needs its operands at the ends of
 // other blocks: roots, from first to end of the liveness's used. of is what its result is
 // part of, 0 if it has none.
-type use struct{ first, end, of int64 }
+type use struct{ first, end, of int32 }
 
 // liveness finds what is needed, not yet where.
 func (f *Func) liveness() *liveness {
 	s := f.need()
-	s.isLoaded, s.live, s.pending = make([]bool, f.lastID+1), make([]int, f.lastID+1), make([]int, f.lastID+1)
+	s.isLoaded, s.live, s.pending = make([]bool, f.lastID+1), make([]int32, f.lastID+1), make([]int32, f.lastID+1)
 	s.collectUses()
 	for _, id := range f.loaded {
 		s.isLoaded[s.root[id]] = true
@@ -120,7 +121,7 @@ func (f *Func) liveness() *liveness {
 // need is the part of liveness that tells which results are needed at all.
 func (f *Func) need() *liveness {
 	s := &liveness{
-		f: f, root: make([]int64, f.lastID+1), value: make([]Value, f.lastID+1),
+		f: f, root: make([]int32, f.lastID+1), value: make([]Value, f.lastID+1),
 		index: make(map[*ir.Block]int), heads: make(map[*ir.Block]bool), at: make([]int32, f.lastID+1),
 	}
 	s.take()
@@ -136,10 +137,10 @@ func (s *liveness) take() {
 		n += len(b.Insts) + 1
 	}
 	s.from, s.start = make([]int32, 0, n+1), make([]int32, len(s.f.IR.Blocks))
-	s.taken = make([]int64, 0, 2*n)
+	s.taken = make([]int32, 0, 2*n)
 	add := func(v Value) {
 		if l, ok := v.(localID); ok && l.ID() < int64(len(s.root)) {
-			s.taken = append(s.taken, l.ID())
+			s.taken = append(s.taken, int32(l.ID()))
 		}
 	}
 	for i, b := range s.f.IR.Blocks {
@@ -158,10 +159,10 @@ func (s *liveness) take() {
 }
 
 // takes are the numbers that instruction n takes.
-func (s *liveness) takes(n int32) []int64 { return s.taken[s.from[n]:s.from[n+1]] }
+func (s *liveness) takes(n int32) []int32 { return s.taken[s.from[n]:s.from[n+1]] }
 
 // rootOf is the number of the result that v is part of; 0 where v takes no register.
-func (s *liveness) rootOf(v Value) int64 {
+func (s *liveness) rootOf(v Value) int32 {
 	if l, ok := v.(localID); ok && l.ID() < int64(len(s.root)) {
 		return s.root[l.ID()]
 	}
@@ -192,7 +193,7 @@ func (s *liveness) number() {
 			if !ok || inst.(Value).Type() == Void {
 				continue
 			}
-			id := l.ID()
+			id := int32(l.ID())
 			if x := part(inst); x != nil && s.rootOf(x) != 0 {
 				s.root[id] = s.rootOf(x)
 				continue
@@ -210,7 +211,7 @@ func (s *liveness) number() {
 // findNeeded goes from effects and branches back to what they depend on.
 func (s *liveness) findNeeded() {
 	s.needed = make([]bool, len(s.root))
-	var todo []int64
+	var todo []int32
 	need := func(n int32) {
 		for _, id := range s.takes(n) {
 			if id = s.root[id]; id != 0 && !s.needed[id] {
@@ -227,7 +228,7 @@ func (s *liveness) findNeeded() {
 				}
 			}
 			need(s.start[i] + int32(k))
-			if l, ok := inst.(localID); ok && s.root[l.ID()] == l.ID() && l.ID() != 0 {
+			if l, ok := inst.(localID); ok && s.root[l.ID()] == int32(l.ID()) && l.ID() != 0 {
 				s.needed[l.ID()] = true
 			}
 		}
@@ -243,7 +244,7 @@ func (s *liveness) findNeeded() {
 // collectUses fills uses.
 func (s *liveness) collectUses() {
 	s.uses = make([][]use, len(s.f.IR.Blocks))
-	s.used = make([]int64, 0, len(s.taken))
+	s.used = make([]int32, 0, len(s.taken))
 	add := func(n int32) {
 		for _, id := range s.takes(n) {
 			if id = s.root[id]; id != 0 {
@@ -254,25 +255,25 @@ func (s *liveness) collectUses() {
 	for i, b := range s.f.IR.Blocks {
 		uses := make([]use, len(b.Insts)+1)
 		for k, inst := range b.Insts {
-			u := use{first: int64(len(s.used))}
+			u := use{first: int32(len(s.used))}
 			if _, phi := inst.(*ir.InstPhi); !phi {
 				add(s.start[i] + int32(k))
 			}
 			if l, ok := inst.(localID); ok {
 				u.of = s.root[l.ID()]
 			}
-			u.end = int64(len(s.used))
+			u.end = int32(len(s.used))
 			uses[k] = u
 		}
-		first := int64(len(s.used))
+		first := int32(len(s.used))
 		add(s.start[i] + int32(len(b.Insts)))
-		uses[len(b.Insts)] = use{first: first, end: int64(len(s.used))}
+		uses[len(b.Insts)] = use{first: first, end: int32(len(s.used))}
 		s.uses[i] = uses
 	}
 }
 
 // of are the results that an instruction needs at its place: none if nothing needs its own.
-func (s *liveness) of(u use) []int64 {
+func (s *liveness) of(u use) []int32 {
 	if u.of != 0 && !s.needed[u.of] {
 		return nil
 	}
@@ -280,7 +281,7 @@ func (s *liveness) of(u use) []int64 {
 }
 
 // incoming calls f with what the phis of succ take from b.
-func (s *liveness) incoming(b, succ *ir.Block, f func(id int64)) {
+func (s *liveness) incoming(b, succ *ir.Block, f func(id int32)) {
 	for _, inst := range succ.Insts {
 		phi, ok := inst.(*ir.InstPhi)
 		if !ok {
@@ -302,8 +303,8 @@ func (s *liveness) incoming(b, succ *ir.Block, f func(id int64)) {
 // solve finds what is live where each block begins.
 func (s *liveness) solve() bool {
 	blocks := s.f.IR.Blocks
-	s.global = make(map[int64]int)
-	across := func(at *ir.Block, id int64) {
+	s.global = make(map[int32]int)
+	across := func(at *ir.Block, id int32) {
 		if _, ok := s.global[id]; !ok && s.f.home[id] != at {
 			s.global[id] = len(s.ids)
 			s.ids = append(s.ids, id)
@@ -316,7 +317,7 @@ func (s *liveness) solve() bool {
 			}
 		}
 		for _, succ := range b.Term.Succs() {
-			s.incoming(b, succ, func(id int64) { across(b, id) })
+			s.incoming(b, succ, func(id int32) { across(b, id) })
 		}
 	}
 	words := (len(s.ids) + 63) / 64
@@ -329,7 +330,7 @@ func (s *liveness) solve() bool {
 		s.in[i], gen[i], kill[i] = make([]uint64, words), make([]uint64, words), make([]uint64, words)
 	}
 	for i, b := range blocks {
-		take := func(id int64) {
+		take := func(id int32) {
 			if s.f.home[id] != b { // so it is global
 				k := s.global[id]
 				gen[i][k/64] |= 1 << (k % 64)
@@ -368,19 +369,19 @@ func (s *liveness) solve() bool {
 // counts are the registers and truth values of a set of results.
 type counts struct {
 	*liveness
-	walk   int
+	walk   int32
 	words  int
 	truths int
 }
 
-func (c *counts) add(id int64) {
+func (c *counts) add(id int32) {
 	if c.live[id] != c.walk {
 		c.live[id] = c.walk
 		c.change(c.value[id], 1)
 	}
 }
 
-func (c *counts) remove(id int64) {
+func (c *counts) remove(id int32) {
 	if c.live[id] == c.walk {
 		c.live[id] = 0
 		c.change(c.value[id], -1)
@@ -411,7 +412,7 @@ func (m *Module) RegistersOf(t Type) int {
 }
 
 // newWalk is the number of a new set of results.
-func (s *liveness) newWalk() int {
+func (s *liveness) newWalk() int32 {
 	s.walks++
 	return s.walks
 }
@@ -466,8 +467,8 @@ func (s *liveness) block(b *ir.Block) (r Registers) {
 }
 
 // resultOf is the number of inst's result, 0 if it is part of another.
-func (s *liveness) resultOf(inst ir.Instruction, u use) int64 {
-	if u.of == 0 || inst.(localID).ID() != u.of {
+func (s *liveness) resultOf(inst ir.Instruction, u use) int32 {
+	if u.of == 0 || inst.(localID).ID() != int64(u.of) {
 		return 0
 	}
 	return u.of
@@ -475,7 +476,7 @@ func (s *liveness) resultOf(inst ir.Instruction, u use) int64 {
 
 // loads are a group of them, the place of the last, and the registers that they fill.
 type loads struct {
-	ids   []int64
+	ids   []int32
 	words int
 	last  int
 }

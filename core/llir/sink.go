@@ -153,7 +153,7 @@ func (k *sinking) findUsers() {
 func (k *sinking) usersOf(d int32) []int32 { return k.users[k.first[d]:k.first[d+1]] }
 
 // def is the place of a result of the block; ok is false for one of another.
-func (k *sinking) def(id int64) (d int32, ok bool) {
+func (k *sinking) def(id int32) (d int32, ok bool) {
 	if k.f.home[id] != k.b {
 		return 0, false
 	}
