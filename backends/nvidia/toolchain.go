@@ -2,6 +2,7 @@ package nvidia
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -51,9 +52,16 @@ func ptxasPlaces(settings map[string]string) (programs, folders []string) {
 		programs = append(programs, filepath.Join(dir, "bin", "ptxas"))
 	}
 	programs = append(programs, "/usr/local/cuda/bin/ptxas", "/opt/cuda/bin/ptxas", "/usr/lib/cuda/bin/ptxas")
-	versions, _ := filepath.Glob("/usr/local/cuda-*/bin/ptxas") // an error means a bad pattern
+	const folder = "/usr/local"
+	var versions []string
+	entries, _ := os.ReadDir(folder) // there may be none, as there may be no toolkit in it
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), "cuda-") {
+			versions = append(versions, filepath.Join(folder, e.Name(), "bin", "ptxas"))
+		}
+	}
 	slices.SortFunc(versions, func(a, b string) int { return strings.Compare(b, a) })
-	return append(programs, versions...), []string{"/usr/local"}
+	return append(programs, versions...), []string{folder}
 }
 
 // llcPTXVersions are those of LLVM 22's features +ptxNN that make sense for our
