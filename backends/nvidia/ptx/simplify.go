@@ -219,7 +219,7 @@ func (f *fn) simplifyLogic(v *value) *value {
 // shiftsBack makes (x >> a) << b one shift, where x has zeros in the a bits that it loses.
 func (f *fn) shiftsBack(v *value) bool {
 	x, b := v.args[0], v.args[1]
-	if v.op != opShl || x.op != opShr || x.typ.signed() || !b.isConst() || !x.args[1].isConst() {
+	if v.op != opShl || x.op != opShr || !b.isConst() || !x.args[1].isConst() {
 		return false
 	}
 	w := int64(v.class.bits())
@@ -238,7 +238,7 @@ func (f *fn) shiftsBack(v *value) bool {
 // clearsLow makes (x >> c) << c an and.
 func (f *fn) clearsLow(v *value) bool {
 	x, c := v.args[0], v.args[1]
-	if v.op != opShl || x.op != opShr || x.typ.signed() || !c.isConst() || x.args[1] != c || c.imm < 0 || c.imm >= int64(v.class.bits()) {
+	if v.op != opShl || x.op != opShr || !c.isConst() || x.args[1] != c || c.imm < 0 || c.imm >= int64(v.class.bits()) {
 		return false
 	}
 	v.op, v.typ, v.flags = opAnd, bitsOf(v.class), opTable[opAnd].flags

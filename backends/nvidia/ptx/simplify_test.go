@@ -64,6 +64,11 @@ func TestShiftsBack(t *testing.T) {
 		})
 		has(t, text, c.want)
 	}
+	// A sign that comes in goes out again.
+	has(t, kernel(t, func(b *llir.Builder, x, p llir.Value) {
+		block := b.Shl(x, 5)
+		storeAll(b, p, b.Shl(b.Binary(llir.AShr, block, b.M.I32(5), 0), 5), b.Shl(b.Binary(llir.AShr, x, b.M.I32(4), 0), 4))
+	}), "shl.b32 \t%r2, %r1, 5;", "and.b32 \t%r3, %r1, -16;")
 }
 
 // What joins other bits with those that a mask keeps is not computed for it, and a number of
