@@ -65,17 +65,21 @@ func constantPart(v *value, depth int) int64 {
 		if c := constantPart(v.args[0], depth-1); fits(c) {
 			return c * v.args[1].imm
 		}
-	case v.op == opCvt && v.class == r64 && v.args[0].class == r32 && widensSums(v.args[0], depth-1):
-		return constantPart(v.args[0], depth-1)
+	case v.op == opCvt && v.class == r64 && v.args[0].class == r32:
+		_, c := withoutCarry(v.args[0])
+		return c
 	}
 	return 0
 }
 
-// widensSums reports whether v is a sum of 32 bits that does not overflow, so that
+// withoutCarry takes those constants out of a sum of 32 bits that have no carry, so that
 // widening its parts gives the same.
-func widensSums(v *value, depth int) bool {
-	// An or of a constant does not, nor a sum without carries; sums below it may.
-	return (v.op == opOr || v.op == opAdd) && v.flags&disjoint != 0 && v.args[1].isConst() && v.args[1].imm >= 0 && constantPart(v.args[0], depth) == 0
+func withoutCarry(v *value) (*value, int64) {
+	c := int64(0)
+	for (v.op == opOr || v.op == opAdd) && v.flags&disjoint != 0 && v.args[1].isConst() && v.args[1].imm >= 0 {
+		v, c = v.args[0], c+v.args[1].imm
+	}
+	return v, c
 }
 
 // without is v without its constant part.
@@ -92,7 +96,8 @@ func (e *editor) without(v *value, depth int) *value {
 	case v.op == opShl, v.op == opMul:
 		return e.again(v, v.typ, v.op, e.without(v.args[0], depth-1), v.args[1])
 	}
-	c := e.newValue(opCvt, v.typ, v.class, e.without(v.args[0], depth-1))
+	x, _ := withoutCarry(v.args[0])
+	c := e.newValue(opCvt, v.typ, v.class, x)
 	c.from = v.from
 	if s := e.simplify(c); s != nil {
 		return s

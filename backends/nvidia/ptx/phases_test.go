@@ -98,7 +98,7 @@ var phaseCases = map[string]func(b *llir.Builder, x, p llir.Value){
 		lane := b.LShr(b.And(tid, b.M.I32(28)), 2)
 		looped(b, x, []llir.Value{b.Shl(x, 5)}, func(v []llir.Value, _ llir.Value) []llir.Value {
 			row := b.Add(v[0], lane)
-			for _, n := range []int{8, 24, 4} {
+			for _, n := range []int{8, 24, 4, 72} {
 				b.Store(x, b.GEP(llir.I32, p, b.SExt(b.Add(row, b.M.I32(n)), llir.I64)), 4, false)
 			}
 			return []llir.Value{b.Add(v[0], b.M.I32(32))}

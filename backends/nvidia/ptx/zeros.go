@@ -1,6 +1,9 @@
 package ptx
 
-import "math/bits"
+import (
+	"math/bits"
+	"slices"
+)
 
 // markSums notes which sums of a value and a constant have no carry, because the value has
 // no bit of the constant: such as 8 and the number of a row that a loop counts by 32. They
@@ -9,13 +12,35 @@ func markSums(f *fn) {
 	f.analyze()
 	z := &zeros{known: make(map[*value]uint64)}
 	for _, b := range f.blocks {
-		for _, v := range b.insts {
-			if v.op == opAdd && v.class == r32 && !v.typ.isFloat() && v.args[1].isConst() && v.args[1].imm > 0 &&
-				unsigned(v.args[1])&^z.of(v.args[0], 8) == 0 {
+		for _, v := range slices.Clone(b.insts) {
+			if v.op != opAdd || v.class != r32 || v.typ.isFloat() || !v.args[1].isConst() || v.args[1].imm <= 0 {
+				continue
+			}
+			zero := z.of(v.args[0], 8)
+			if unsigned(v.args[1])&^zero == 0 {
 				v.flags |= disjoint
+			} else {
+				f.splitSum(b, v, zero)
 			}
 		}
 	}
+}
+
+// splitSum makes (x + 64) + 8 of x + 72, where x + 64 has no bit of 8: the rows of a tile that a
+// loop is ahead by then have what is widened in common.
+func (f *fn) splitSum(b *block, v *value, zero uint64) {
+	high := v.args[1].imm
+	for bit := high & -high; high != 0 && uint64(bit)&^zero == 0; bit = high & -high {
+		high -= bit
+	}
+	low := v.args[1].imm - high
+	if high == 0 || low == 0 {
+		return
+	}
+	s := f.newValue(opAdd, tS32, r32, v.args[0], f.constant(r32, high))
+	s.loc = v.loc
+	b.insertBefore(b.indexOf(v), s)
+	v.args, v.flags = []*value{s, f.constant(r32, low)}, v.flags|disjoint
 }
 
 // zeros finds bits that are known to be zero.
