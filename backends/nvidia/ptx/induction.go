@@ -262,7 +262,7 @@ func (f *fn) regroup(l *loop, pre *block, v *value) {
 		for k := range 2 {
 			n, inv := x.args[k], x.args[1-k]
 			counts := n.op == opPhi && n.block == l.head
-			if !l.invariantValue(inv) || !counts && (inv.isConst() || y.isConst()) {
+			if !l.invariantValue(inv) || l.invariantValue(n) || !counts && (inv.isConst() || y.isConst()) {
 				continue
 			}
 			s := f.newValue(opAdd, tS32, r32, inv, y)
