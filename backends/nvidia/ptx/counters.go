@@ -5,14 +5,17 @@ package ptx
 // next one.
 func joinCounters(f *fn) {
 	f.givePreheaders()
-	by := make(map[*value]*value)
+	by, sums := make(map[*value]*value), make(map[*block]int)
 	for _, b := range f.blocks {
 		if b.loop != nil && b.loop.head == b && len(b.preds) == 2 {
-			f.joinCountersOf(b.loop, by)
+			sums[b] = f.joinCountersOf(b.loop, by)
 		}
 	}
 	if len(by) > 0 {
 		f.replaceAll(by)
+		for b, n := range sums {
+			b.settle(n)
+		}
 		shareValues(f)
 		sweep(f)
 	}
@@ -31,11 +34,12 @@ type distance struct {
 	by   linear
 }
 
-func (f *fn) joinCountersOf(l *loop, by map[*value]*value) {
+// joinCountersOf returns how many sums the loop begins with instead of phis.
+func (f *fn) joinCountersOf(l *loop, by map[*value]*value) int {
 	h := l.head
 	back, ok := l.back()
 	if !ok {
-		return
+		return 0
 	}
 	known := make(map[*value]distance)
 	var counters []*counter
@@ -90,6 +94,7 @@ func (f *fn) joinCountersOf(l *loop, by map[*value]*value) {
 		by[p] = x
 	}
 	h.insertBefore(0, sums...)
+	return len(sums)
 }
 
 // distanceOf is how far p always is from a counter, where the first and the next one are.
@@ -142,4 +147,33 @@ func difference(a, b linear) linear {
 	d := linear{append([]term(nil), a.terms...), a.constant}
 	d.addAll(b, -1)
 	return d
+}
+
+// counted are the numbers of a loop that it counts by a constant step, and sums of one of
+// them and what it does not change.
+func (f *fn) counted(l *loop) map[*value]bool {
+	if len(l.head.preds) != 2 || l.fixed() {
+		return nil
+	}
+	back, ok := l.back()
+	if !ok {
+		return nil
+	}
+	counts := make(map[*value]bool)
+	for _, p := range l.head.phis {
+		if n := p.args[back]; p.class == r32 && n.op == opAdd && !n.typ.isFloat() && n.args[0] == p && n.args[1].isConst() {
+			counts[p] = true
+		}
+	}
+	if len(counts) == 0 {
+		return nil
+	}
+	for _, b := range f.inOrder(l) {
+		for _, v := range b.insts {
+			if v.class == r32 && isSum(v) && (counts[v.args[0]] && l.invariantValue(v.args[1]) || counts[v.args[1]] && l.invariantValue(v.args[0])) {
+				counts[v] = true
+			}
+		}
+	}
+	return counts
 }

@@ -6,7 +6,7 @@ const fewestSaved = 2
 // countMultiples gives a loop a counter for what it computes of another one by several
 // instructions, such as n - 64*i - 128: an iteration then adds once, and what waits for the
 // number, a comparison or an address, does not wait for a product. It is one counter for each
-// factor; others of the same one keep their code.
+// factor, to which several of the same one, such as the rows of a tile, add what they begin with.
 func countMultiples(f *fn) {
 	f.givePreheaders()
 	f.countUses()
@@ -18,6 +18,7 @@ func countMultiples(f *fn) {
 	}
 	if len(by) > 0 {
 		f.replaceAll(by)
+		shareValues(f)
 		sweep(f)
 	}
 }
@@ -61,17 +62,51 @@ func (f *fn) countMultiplesOf(l *loop, by map[*value]*value) bool {
 			}
 		}
 	}
-	made := make(map[multiple]bool)
+	made := make(map[multiple][]*value)
+	var order []multiple
 	for _, v := range found {
 		m := known[v]
-		k := multiple{of: m.of, factor: m.factor, minus: m.minus}
-		if v.uses == within[v] || m.plain || m.cost < fewestSaved || made[k] {
+		if v.uses == within[v] || m.plain || isSum(v) && m.cost < fewestSaved { // a sum for a sum
 			continue
 		}
-		made[k] = true
-		by[v] = f.countOne(l, back, v, m)
+		k := multiple{of: m.of, factor: m.factor, minus: m.minus}
+		if made[k] == nil {
+			order = append(order, k)
+		}
+		made[k] = append(made[k], v)
 	}
-	return len(made) > 0
+	changed := false
+	for _, k := range order {
+		saved := 0
+		for _, v := range made[k] {
+			saved += known[v].cost
+		}
+		if saved >= fewestSaved {
+			f.countAll(l, back, made[k], k, by)
+			changed = true
+		}
+	}
+	return changed
+}
+
+// countAll makes a counter for values of the same factor: one is the counter, several are sums
+// of it and what they are in the first iteration.
+func (f *fn) countAll(l *loop, back int, values []*value, m multiple, by map[*value]*value) {
+	first := f.constant(r32, 0)
+	if len(values) == 1 {
+		first = f.atStart(l, back, values[0], m.of)
+	}
+	phi := f.counterFrom(l, back, first, values[0], m)
+	for _, v := range values {
+		if len(values) == 1 {
+			by[v] = phi
+			continue
+		}
+		s := f.newValue(opAdd, tS32, r32, f.atStart(l, back, v, m.of), phi)
+		s.loc = v.loc
+		v.block.insertBefore(v.block.indexOf(v), s)
+		by[v] = s
+	}
 }
 
 // multipleOf says what multiple v is of what is known.
@@ -111,8 +146,8 @@ func (f *fn) multipleOf(l *loop, v *value, known map[*value]multiple) (multiple,
 	return m, true
 }
 
-// countOne makes a counter that is what v is in each iteration.
-func (f *fn) countOne(l *loop, back int, v *value, m multiple) *value {
+// atStart computes before a loop what v is in its first iteration.
+func (f *fn) atStart(l *loop, back int, v *value, of *counter) *value {
 	pre := l.preheader()
 	outside := func(o op, t typ, x, y *value) *value {
 		n := f.newValue(o, t, r32, x, y)
@@ -125,7 +160,7 @@ func (f *fn) countOne(l *loop, back int, v *value, m multiple) *value {
 	var start func(x *value) *value
 	start = func(x *value) *value {
 		switch {
-		case x == m.of.phi:
+		case x == of.phi:
 			return x.args[1-back]
 		case l.invariantValue(x):
 			return x
@@ -134,18 +169,34 @@ func (f *fn) countOne(l *loop, back int, v *value, m multiple) *value {
 		}
 		return outside(x.op, x.typ, start(x.args[0]), start(x.args[1]))
 	}
+	return start(v)
+}
+
+// counterFrom makes a counter that a loop counts by the steps of m.
+func (f *fn) counterFrom(l *loop, back int, first, like *value, m multiple) *value {
 	step := m.of.step
 	if m.minus {
 		step = -step
 	}
-	first := start(v)
+	by := f.newValue(opMul, tS32, r32, m.factor, f.constant(r32, step))
+	by.loc = like.loc
+	if s := f.simplify(by); s != nil {
+		by = s
+	} else {
+		by = l.preheader().append(by)
+	}
 	phi := f.newValue(opPhi, tB32, r32)
 	phi.block = l.head
-	next := f.newValue(opAdd, tS32, r32, phi, outside(opMul, tS32, m.factor, f.constant(r32, step)))
-	next.loc = v.loc
+	next := f.newValue(opAdd, tS32, r32, phi, by)
+	next.loc = like.loc
 	phi.args = []*value{first, first}
 	phi.args[back] = next
 	l.head.phis = append(l.head.phis, phi)
-	l.head.preds[back].append(next)
+	tail := l.head.preds[back]
+	if at := tail.indexOf(m.of.phi.args[back]); at >= 0 {
+		tail.insertBefore(at+1, next)
+	} else {
+		tail.append(next)
+	}
 	return phi
 }

@@ -125,6 +125,12 @@ var phaseCases = map[string]func(b *llir.Builder, x, p llir.Value){
 			storeAt(b, p, left, again, row, b.Add(row, x), b.Add(i, x))
 			return nil
 		})
+		stride := b.Load(llir.I32, p, 4, false)
+		looped(b, x, nil, func(_ []llir.Value, i llir.Value) []llir.Value {
+			row := b.Add(i, x)
+			storeAt(b, p, row, b.Mul(row, stride), b.Mul(b.Add(row, b.M.I32(8)), stride)) // a tile's rows
+			return nil
+		})
 		b.Ret(nil)
 	},
 	"join shifts": func(b *llir.Builder, x, p llir.Value) {
@@ -211,7 +217,7 @@ var phaseCases = map[string]func(b *llir.Builder, x, p llir.Value){
 	},
 	"chain products": func(b *llir.Builder, x, p llir.Value) {
 		looped(b, x, nil, func(_ []llir.Value, i llir.Value) []llir.Value {
-			row := b.Add(i, x)
+			row := b.Load(llir.I32, p, 4, false)
 			for _, n := range []int{0, 8, 16, 40} {
 				at := b.Mul(b.Add(row, b.M.I32(n)), x)
 				b.Store(at, b.GEP(llir.I32, p, b.SExt(at, llir.I64)), 4, false)

@@ -35,6 +35,7 @@ func selectInstructions(f *fn) {
 	s := &selector{f: f, users: make(map[*value][]*value)}
 	for _, b := range f.blocks {
 		for _, v := range b.insts {
+			v.block = b
 			for _, a := range v.args {
 				if a.op == opMul && a.typ.isFloat() {
 					s.users[a] = append(s.users[a], v)
@@ -146,6 +147,7 @@ func (s *selector) multiplyAdd(v *value) bool {
 			if m.op == opMul && m.typ == v.typ && s.f.mod.opts.Fusion && s.fuses(m) && !(m.args[0].isConst() && m.args[1].isConst()) {
 				return s.take(v, opFma, v.typ, m.args[0], m.args[1], c)
 			}
+		case m.block != nil && m.block.loop != v.block.loop: // what left a loop stays outside
 		case m.op == opMulWide && m.uses == 1:
 			return s.take(v, opMadWide, m.typ, m.args[0], m.args[1], c)
 		case m.op == opMul && m.uses == 1 && m.class == v.class && v.class != r16:

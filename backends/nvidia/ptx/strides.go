@@ -284,12 +284,17 @@ type rowProduct struct {
 
 // chainProducts computes the numbers of a tile's rows times a stride, (x + c) * stride, one
 // of the other in loops in which the stride does not change: the product of the difference
-// is computed before the loop, and is the same for rows at equal distances.
+// is computed before the loop, and is the same for rows at equal distances. Rows that a loop
+// counts are left to countMultiples.
 func chainProducts(f *fn) {
 	f.analyze()
+	counts := make(map[*loop]map[*value]bool)
 	for _, b := range f.blocks {
 		if b.loop == nil || b.loop.fixed() {
 			continue
+		}
+		if counts[b.loop] == nil {
+			counts[b.loop] = f.counted(b.loop)
 		}
 		type last struct {
 			v *value
@@ -303,7 +308,7 @@ func chainProducts(f *fn) {
 			}
 			for k := range 2 {
 				x, stride := v.args[k], v.args[1-k]
-				if stride.isConst() || !b.loop.invariantValue(stride) || b.loop.invariantValue(x) {
+				if stride.isConst() || !b.loop.invariantValue(stride) || b.loop.invariantValue(x) || counts[b.loop][x] {
 					continue
 				}
 				p, c := rowProduct{x, stride}, int64(0)
