@@ -128,8 +128,13 @@ func sinkValues(f *fn) {
 				for to = w; to != b && depthOf(to) > depthOf(b); {
 					to = to.idom
 				}
-				if !dominates(b, to) || always.follows(to, b) {
+				switch {
+				case to == b:
+				case !dominates(b, to):
 					to = b
+				case !always.follows(to, b):
+				default:
+					to = towards(b, to)
 				}
 			}
 			for _, a := range v.args {
@@ -149,6 +154,21 @@ func sinkValues(f *fn) {
 		slices.Reverse(front)
 		b.insts = append(front, b.insts...)
 	}
+}
+
+// towards is the last block on the way from b to one that all ways lead to and that uses a
+// value, or b where a loop is on the way.
+func towards(b, to *block) *block {
+	last := b
+	for x := to.idom; x != b; x = x.idom {
+		if depthOf(x) > depthOf(b) {
+			return b
+		}
+		if last == b {
+			last = x
+		}
+	}
+	return last
 }
 
 // following knows which blocks every way from others leads through.

@@ -253,6 +253,16 @@ var phaseCases = map[string]func(b *llir.Builder, x, p llir.Value){
 		b.Store(x, q, 4, false)
 		b.Ret(nil)
 		b.SetBlock(no)
+		last := b.Shl(x, 3) // is needed at the end, where all ways lead
+		for n := range 2 {
+			some, all := b.F.NewBlock(b.Block()), b.F.NewBlock(b.Block())
+			b.CondBr(b.ICmp(enum.IPredSGT, x, b.M.I32(n)), some, all)
+			b.SetBlock(some)
+			b.Store(x, b.PtrAdd(p, int64(4*n)), 4, false)
+			b.Br(all)
+			b.SetBlock(all)
+		}
+		b.Store(last, p, 4, false)
 		b.Ret(nil)
 	},
 	"sink comparisons": func(b *llir.Builder, x, p llir.Value) {
