@@ -7,7 +7,8 @@ import (
 
 // hoistInvariants moves what does not change in a loop before it. Loops that LLVM IR
 // excludes keep their code: what leaves them would take registers from what they
-// accumulate. Places in a variable, which ptxas hoists where it has the registers, stay, too.
+// accumulate. Places in a variable, which ptxas hoists where it has the registers, stay, too, and
+// choices: a truth value that a loop keeps takes no register of numbers.
 func hoistInvariants(f *fn) {
 	f.givePreheaders()
 	for _, l := range f.loopsInnerFirst() {
@@ -18,7 +19,7 @@ func hoistInvariants(f *fn) {
 		for _, b := range f.inOrder(l) {
 			kept := b.insts[:0]
 			for _, v := range b.insts {
-				if hoistable(v) && l.invariant(v) && !ofVariable(v) {
+				if hoistable(v) && l.invariant(v) && !ofVariable(v) && v.op != opSelp {
 					pre.append(v)
 					continue
 				}

@@ -235,12 +235,13 @@ var phaseCases = map[string]func(b *llir.Builder, x, p llir.Value){
 		}
 		b.Ret(nil)
 	},
-	"hoist invariants": func(b *llir.Builder, x, p llir.Value) {
+	"hoist steps": func(b *llir.Builder, x, p llir.Value) {
 		u, shared := number(b, p, 0), b.M.AddGlobal("global_smem", b.M.Array(0, llir.I8), 3, 16, nil)
 		looped(b, x, []llir.Value{u}, func(v []llir.Value, i llir.Value) []llir.Value {
 			at := b.GEP(llir.I32, shared, x) // stays
-			b.Store(x, at, 4, false)
-			return []llir.Value{b.Binary(llir.FAdd, v[0], b.Binary(llir.FMul, u, u, 0), 0)}
+			choice := b.Select(b.ICmp(enum.IPredSGT, x, b.M.I32(7)), u, b.M.Float(llir.F32, 1)) // stays
+			b.Store(v[0], at, 4, false)
+			return []llir.Value{b.Binary(llir.FMul, b.Binary(llir.FAdd, v[0], b.Binary(llir.FMul, u, u, 0), 0), choice, 0)}
 		})
 		b.Ret(nil)
 	},
