@@ -131,6 +131,11 @@ class CoordescTuner:
 """
 
 ASYNC = """
+threads = 16
+
+def get_compile_threads():
+    return threads
+
 class AsyncCompile:
     pool = None
 
@@ -290,6 +295,12 @@ class CoordescTest(unittest.TestCase):
         best, log = self.tune(self.kernel(configs=[self.h.Config({"XBLOCK": 4})]))
         self.assertEqual(best[0], ("XBLOCK", 32))
         self.assertFalse([e for e in log if e[:2] == ("compiled", "worker")])
+
+    def test_few_workers(self):
+        self.load()
+        sys.modules["torch._inductor.async_compile"].threads = coordesc.ENOUGH - 1
+        self.tune(self.kernel())
+        self.assertEqual(self.pool.asked, 0)
 
     def test_no_workers(self):
         self.load(pool=False)

@@ -31,6 +31,7 @@ NEEDED = {"CachingAutotuner": ("precompile", "_precompile_config", "benchmark_al
 NOT_TUNED = ("TEMPLATE", "USER_AUTOTUNE", "FIXED")
 
 FEW = 2  # configurations of a kernel that was loaded, of all of which the neighbours are compiled before one is chosen
+ENOUGH = 4  # workers; with fewer, neighbours that are never asked for cost as much as the others gain
 WAIT = 120  # seconds after which a worker that says nothing is not waited for
 
 
@@ -188,9 +189,9 @@ class Ahead:
 
 
 def workers():
-    """Inductor's processes, when they are ready; None where it has none."""
-    from torch._inductor.async_compile import AsyncCompile
-    return AsyncCompile.process_pool() if AsyncCompile.use_process_pool() else None
+    """Inductor's processes, when they are ready; None where it has none, or few."""
+    from torch._inductor.async_compile import AsyncCompile, get_compile_threads
+    return AsyncCompile.process_pool() if get_compile_threads() >= ENOUGH and AsyncCompile.use_process_pool() else None
 
 
 def compile_one(path, name, config, env):
