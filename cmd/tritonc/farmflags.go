@@ -43,6 +43,10 @@ func (f *farmFlags) settings(env *environment, file, name string) (*farmSettings
 	s := &farmSettings{dir: filepath.Dir(found)}
 	if p != nil {
 		s.table, s.file = p.Farm, p
+		s.Options.At = func(key string) (diag.Pos, string) {
+			at := p.Farm.Pos[key]
+			return at, p.Line(at.Line)
+		}
 	}
 	text := s.table.NATS
 	if f.nats != "" {

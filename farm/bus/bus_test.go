@@ -71,9 +71,14 @@ func TestConnectFails(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.opts.From = diag.Pos{File: "tritonc.toml", Line: 2, Col: 8}
+			about := tt.opts.From
+			if tt.kind == bus.Setting { // of a file, whose own key is there, too
+				about.Line = 3
+				tt.opts.At = func(string) (diag.Pos, string) { return about, "its line" }
+			}
 			_, err := bus.Connect(t.Context(), tt.opts)
 			wantKind(t, err, tt.kind, tt.words...)
-			if list := diag.All(err); list[0].Pos != tt.opts.From {
+			if list := diag.All(err); list[0].Pos != about {
 				t.Errorf("the message is about %v", list[0].Pos)
 			}
 			if strings.Contains(err.Error(), "wrong@") {

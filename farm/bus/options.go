@@ -3,6 +3,7 @@ package bus
 import (
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"net/url"
 	"os"
 	"strings"
@@ -24,6 +25,9 @@ type Options struct {
 	From diag.Pos
 	// Line is the text of From's line, which messages show.
 	Line string
+	// At is where the user wrote a key of the table [farm], with the text of its line; nil:
+	// nowhere.
+	At func(key string) (diag.Pos, string)
 	// Credentials is a file of NATS's, with a user's token and seed; "" for none.
 	Credentials string
 	// CA is a file of certificates to believe besides the system's; "" for none.
@@ -105,7 +109,7 @@ func (o *Options) client(seen func(error)) ([]nats.Option, error) {
 		list = append(list, nats.NoReconnect())
 	}
 	if o.Credentials != "" {
-		if err := o.readable("credentials", o.Credentials); err != nil {
+		if err := o.readable("credentials", "credentials", o.Credentials); err != nil {
 			return nil, err
 		}
 		list = append(list, nats.UserCredentials(o.Credentials))
@@ -115,23 +119,23 @@ func (o *Options) client(seen func(error)) ([]nats.Option, error) {
 	}
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
 	if o.CA != "" {
-		if err := o.readable("certificates", o.CA); err != nil {
+		if err := o.readable("ca", "certificates", o.CA); err != nil {
 			return nil, err
 		}
 		pem, err := os.ReadFile(o.CA)
 		if err != nil {
-			return nil, o.errorf(Setting, err, "the file of certificates cannot be read")
+			return nil, o.settingf("ca", err, "the file of certificates cannot be read: %v", plainPath(err))
 		}
 		config.RootCAs = x509.NewCertPool()
 		if !config.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, o.errorf(Setting, nil, "%s holds no certificate", o.CA).
+			return nil, o.settingf("ca", nil, "%s holds no certificate", o.CA).
 				withHelp("it is a text with -----BEGIN CERTIFICATE-----, of whoever signed the server's")
 		}
 	}
 	if o.Cert != "" {
 		pair, err := tls.LoadX509KeyPair(o.Cert, o.Key)
 		if err != nil {
-			return nil, o.errorf(Setting, err, "the client's certificate cannot be used: %v", err).
+			return nil, o.settingf("cert", err, "the client's certificate cannot be used: %v", err).
 				withHelp("cert and key name the files of one certificate and its key")
 		}
 		config.Certificates = []tls.Certificate{pair}
@@ -139,14 +143,34 @@ func (o *Options) client(seen func(error)) ([]nats.Option, error) {
 	return append(list, nats.Secure(config)), nil
 }
 
+// settingf is the error of a key of the table [farm], where that was written.
+func (o *Options) settingf(key string, cause error, format string, args ...any) *Error {
+	e := o.errorf(Setting, cause, format, args...)
+	if o.At != nil {
+		if pos, line := o.At(key); pos.IsValid() {
+			e.shown.Pos, e.shown.Line = pos, line
+		}
+	}
+	return e
+}
+
 // readable refuses a file that is not there.
-func (o *Options) readable(what, file string) error {
+func (o *Options) readable(key, what, file string) error {
 	info, err := os.Stat(file)
 	switch {
 	case err != nil:
-		return o.errorf(Setting, err, "the file of %s cannot be read: %v", what, err).withHelp("the table [farm] of tritonc.toml names it")
+		return o.settingf(key, err, "the file of %s %s cannot be read: %v", what, file, plainPath(err)).withHelp(key + " in the table [farm] of tritonc.toml names it")
 	case !info.Mode().IsRegular():
-		return o.errorf(Setting, nil, "the file of %s is not a file: %s", what, file).withHelp("the table [farm] of tritonc.toml names it")
+		return o.settingf(key, nil, "the file of %s is not a file: %s", what, file).withHelp(key + " in the table [farm] of tritonc.toml names it")
 	}
 	return nil
+}
+
+// plainPath is an error of the file system without the path, which stands before it.
+func plainPath(err error) error {
+	var pe *os.PathError
+	if errors.As(err, &pe) {
+		return pe.Err
+	}
+	return err
 }
