@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"fmt"
 	"io"
 	"net"
@@ -19,6 +20,7 @@ import (
 
 	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	otlp "go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/tritonc/tritonc/internal/natstest"
@@ -53,25 +55,67 @@ func newCollector(t testing.TB) *collected {
 		if err != nil || r.URL.Path != "/v1/traces" {
 			t.Errorf("%s: %v", r.URL, err)
 		}
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		for _, rs := range req.GetResourceSpans() {
-			service := ""
-			for _, kv := range rs.GetResource().GetAttributes() {
-				if kv.GetKey() == "service.name" {
-					service = kv.GetValue().GetStringValue()
-				}
-			}
-			for _, ss := range rs.GetScopeSpans() {
-				for _, s := range ss.GetSpans() {
-					c.spans = append(c.spans, collectedSpan{s, service})
-				}
-			}
-		}
+		c.add(&req)
 	}))
 	t.Cleanup(server.Close)
 	c.url = server.URL
 	return c
+}
+
+func (c *collected) add(req *collector.ExportTraceServiceRequest) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, rs := range req.GetResourceSpans() {
+		service := ""
+		for _, kv := range rs.GetResource().GetAttributes() {
+			if kv.GetKey() == "service.name" {
+				service = kv.GetValue().GetStringValue()
+			}
+		}
+		for _, ss := range rs.GetScopeSpans() {
+			for _, s := range ss.GetSpans() {
+				c.spans = append(c.spans, collectedSpan{s, service})
+			}
+		}
+	}
+}
+
+// grpcCollector is a collector that speaks gRPC.
+type grpcCollector struct {
+	collector.UnimplementedTraceServiceServer
+	*collected
+}
+
+// Export implements the service.
+func (c grpcCollector) Export(_ context.Context, req *collector.ExportTraceServiceRequest) (*collector.ExportTraceServiceResponse, error) {
+	c.add(req)
+	return &collector.ExportTraceServiceResponse{}, nil
+}
+
+// TestTraceGRPC: spans go by gRPC where the environment says so.
+func TestTraceGRPC(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &collected{TB: t, url: "http://" + l.Addr().String()}
+	server := grpc.NewServer()
+	collector.RegisterTraceServiceServer(server, grpcCollector{collected: c})
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(l) }()
+	t.Cleanup(func() {
+		server.Stop()
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+	})
+	f := newFarmTest(t)
+	f.env = append(c.env(f.env), traceOf, "OTEL_EXPORTER_OTLP_PROTOCOL=grpc")
+	if _, said := f.run(0, "-t", "cuda:80", "--emit", "ttgir", "-o", "out", "k.py"); said != "" {
+		t.Errorf("it says\n%s", said)
+	}
+	c.wait("tritonc: tritonc", "tritonc: tritonc | compile k | nvidia RunStages | stage ttgir")
+	c.inTrace()
 }
 
 // env is the environment of a process that is traced.
