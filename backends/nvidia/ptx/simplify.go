@@ -322,6 +322,8 @@ func (f *fn) simplifySelp(v *value) *value {
 	switch {
 	case x == y:
 		return x
+	case choosesAgain(x, y, p):
+		return p.args[0]
 	case p.isConst() && p.imm != 0:
 		return x
 	case p.isConst():
@@ -330,6 +332,21 @@ func (f *fn) simplifySelp(v *value) *value {
 		v.args = []*value{y, x, p.args[0]}
 	}
 	return nil
+}
+
+// choosesAgain reports whether x if p, else y, is the number that p compares: k if it is k, else
+// y, where it has been chosen of k and y already.
+func choosesAgain(x, y, p *value) bool {
+	if p.op != opSetp || len(p.args) != 2 || p.typ.isFloat() || p.args[0].op != opSelp {
+		return false
+	}
+	if p.cmp == cmpNE {
+		x, y = y, x
+	} else if p.cmp != cmpEQ {
+		return false
+	}
+	c := p.args[0]
+	return p.args[1] == x && (c.args[0] == x && c.args[1] == y || c.args[0] == y && c.args[1] == x)
 }
 
 func (f *fn) simplifySetp(v *value) *value {

@@ -85,3 +85,13 @@ func TestKnownZeros(t *testing.T) {
 	has(t, text, "shl.b32 \t%r2, %r1, 4;\n\tshr.u32 \t%r3, %r1, 28;\n\tor.b32 \t%r4, %r2, %r3;", "bfe.u32 \t%r6, %r1, 28, 1;", "and.b32 \t%r7, %r4, 31;",
 		"mad.wide.u32 \t%rd2, %r5, 4, %rd1;", "mad.wide.s32 \t%rd3, %r1, 4, %rd1;")
 }
+
+// A number that is zero or y, and is compared with zero to choose zero or y, is that number.
+func TestChoosesAgain(t *testing.T) {
+	text := kernel(t, func(b *llir.Builder, x, p llir.Value) {
+		zero, y := b.M.I32(0), b.Load(llir.I32, p, 4, false)
+		slot := b.Select(b.ICmp(enum.IPredEQ, x, b.M.I32(7)), zero, y)
+		storeAll(b, p, slot, b.Select(b.ICmp(enum.IPredEQ, slot, zero), zero, y), b.Select(b.ICmp(enum.IPredNE, slot, zero), y, zero))
+	})
+	has(t, text, "st.global.b32 \t[%rd1], %r3;", "st.global.b32 \t[%rd1+4], %r3;", "st.global.b32 \t[%rd1+8], %r3;")
+}
