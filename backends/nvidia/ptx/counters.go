@@ -28,10 +28,11 @@ type counter struct {
 	start linear
 }
 
-// distance is how far a phi always is from a counter.
+// distance is how far a phi always is from a multiple of a counter.
 type distance struct {
-	from *counter
-	by   linear
+	from  *counter
+	times int64
+	by    linear
 }
 
 // joinCountersOf returns how many sums the loop begins with instead of phis.
@@ -52,12 +53,12 @@ func (f *fn) joinCountersOf(l *loop, by map[*value]*value) int {
 		for _, to := range counters {
 			d := difference(c.start, to.start)
 			if to.step == c.step && len(d.terms) == 0 {
-				known[p] = distance{to, d}
+				known[p] = distance{to, 1, d}
 				break
 			}
 		}
 		if known[p].from == nil {
-			known[p] = distance{from: c}
+			known[p] = distance{from: c, times: 1}
 			counters = append(counters, c)
 		}
 	}
@@ -85,6 +86,15 @@ func (f *fn) joinCountersOf(l *loop, by map[*value]*value) int {
 			continue
 		}
 		x := d.from.phi
+		if d.times != 1 {
+			x = f.newValue(opMul, tS32, r32, x, f.constant(r32, int64(int32(d.times))))
+			x.loc, x.block = p.args[back].loc, h
+			if s := f.simplify(x); s != nil {
+				x = s
+			} else {
+				sums = append(sums, x)
+			}
+		}
 		for _, t := range d.by.terms {
 			x = plus(x, t.value, p.args[back])
 		}
@@ -105,8 +115,9 @@ func (l *loop) distanceOf(p *value, back int, known map[*value]distance) distanc
 	rest.constant = next.constant
 	for _, t := range next.terms {
 		switch d, ok := known[t.value]; {
-		case ok && from.from == nil && t.by == 1:
-			from = d
+		case ok && from.from == nil && d.times*t.by != 0:
+			from = distance{d.from, int64(int32(d.times * t.by)), linear{}}
+			rest.addAll(d.by, t.by)
 		case t.value.op == opPhi && t.value.block == l.head || !l.invariantValue(t.value):
 			return distance{}
 		default:
@@ -116,16 +127,16 @@ func (l *loop) distanceOf(p *value, back int, known map[*value]distance) distanc
 	if from.from == nil {
 		return distance{}
 	}
-	rest.addAll(from.by, 1)
-	rest.constant -= from.from.step
+	rest.constant -= from.times * from.from.step
 	if len(rest.terms) > 1 || len(rest.terms) == 1 && rest.terms[0].by != 1 {
 		return distance{}
 	}
-	first := difference(sumOf(p.args[1-back], 6), from.from.start)
+	first := difference(sumOf(p.args[1-back], 6), linear{})
+	first.addAll(from.from.start, -from.times)
 	if d := difference(first, rest); len(d.terms) > 0 || int32(d.constant) != 0 {
 		return distance{}
 	}
-	return distance{from.from, rest}
+	return distance{from.from, from.times, rest}
 }
 
 // sumOf is a value of 32 bits as a sum of values, modulo 2³².
@@ -137,6 +148,8 @@ func sumOf(v *value, depth int) linear {
 	case depth > 0 && isSum(v):
 		l = sumOf(v.args[0], depth-1)
 		l.addAll(sumOf(v.args[1], depth-1), 1)
+	case depth > 0 && v.op == opShl && v.args[1].isConst() && v.args[1].imm >= 0 && v.args[1].imm < 31:
+		l.addAll(sumOf(v.args[0], depth-1), 1<<v.args[1].imm)
 	default:
 		l.terms = []term{{atom{a: v.id}, v, 1}}
 	}

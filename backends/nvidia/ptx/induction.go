@@ -58,15 +58,41 @@ func (f *fn) joinLoop(l *loop) {
 		}
 		groups[step] = append(groups[step], induction{p, n})
 	}
+	largest := largestOf(steps, groups)
 	for _, step := range steps {
 		few := fewestPointers
 		if step.isConst() {
 			few = fewestConstant
 		}
-		if g := groups[step]; len(g) >= few {
+		if g := groups[step]; len(g) >= few || step == largest {
 			f.join(l, back, step, g)
 		}
 	}
+}
+
+// fewestSeveral is how many pointers a loop advances by constant steps, several ones, before
+// those of the most frequent step have a counter: the others keep their registers.
+const fewestSeveral = 12
+
+// largestOf is the constant step of the most pointers, where a loop advances many by several
+// constant steps; nil elsewhere.
+func largestOf(steps []*value, groups map[*value][]induction) *value {
+	var largest *value
+	count, kinds := 0, 0
+	for _, s := range steps {
+		if !s.isConst() {
+			continue
+		}
+		kinds++
+		count += len(groups[s])
+		if largest == nil || len(groups[s]) > len(groups[largest]) {
+			largest = s
+		}
+	}
+	if kinds < 2 || count < fewestSeveral {
+		return nil
+	}
+	return largest
 }
 
 // join makes the pointers of a group sums of their first values and a counter.

@@ -66,6 +66,18 @@ var phaseCases = map[string]func(b *llir.Builder, x, p llir.Value){
 			b.Store(b.Load(llir.I32, v[2], 4, false), v[3], 4, false) // by a constant they stay
 			return []llir.Value{ahead, b.GEP(llir.I8, v[1], step), b.PtrAdd(v[2], 128), b.PtrAdd(v[3], 128)}
 		})
+		var many []llir.Value
+		for n := range fewestSeveral {
+			many = append(many, b.GEP(llir.I32, p, b.SExt(b.Mul(x, b.M.I32(n+3)), llir.I64)))
+		}
+		looped(b, x, many, func(v []llir.Value, _ llir.Value) []llir.Value { // the three of the other step stay
+			next := make([]llir.Value, len(v))
+			for n, q := range v {
+				b.Store(x, q, 4, false)
+				next[n] = b.PtrAdd(q, []int64{64, 4}[min(n%4/3, 1)])
+			}
+			return next
+		})
 		far := b.SExt(b.Shl(x, 6), llir.I64)
 		row, other := b.GEP(llir.I32, p, b.SExt(b.Mul(x, x), llir.I64)), b.GEP(llir.I32, p, b.SExt(b.Shl(x, 1), llir.I64))
 		looped(b, x, []llir.Value{row, other}, func(v []llir.Value, _ llir.Value) []llir.Value {
@@ -85,11 +97,40 @@ var phaseCases = map[string]func(b *llir.Builder, x, p llir.Value){
 	},
 	"join counters": func(b *llir.Builder, x, p llir.Value) {
 		lane := b.Load(llir.I32, p, 4, false)
+		looped(b, x, []llir.Value{b.M.I32(128), b.M.I32(256)}, func(v []llir.Value, i llir.Value) []llir.Value {
+			storeAt(b, p, v...) // multiples of i
+			return []llir.Value{v[1], b.Add(b.Shl(i, 7), b.M.I32(384))}
+		})
 		first := b.Add(x, lane)
 		looped(b, x, []llir.Value{x, first, b.Add(first, b.M.I32(32)), b.Add(x, b.M.I32(5)), b.M.I32(7)}, func(v []llir.Value, _ llir.Value) []llir.Value {
 			storeAt(b, p, v...)
 			ahead := b.Add(b.Add(v[0], lane), b.M.I32(64))
 			return []llir.Value{b.Add(v[0], b.M.I32(32)), v[2], ahead, b.Add(v[3], b.M.I32(32)), b.Add(v[4], x)}
+		})
+		b.Ret(nil)
+	},
+	"divide counters": func(b *llir.Builder, x, p llir.Value) {
+		blocks := b.Binary(llir.SDiv, x, b.M.I32(128), 0)
+		looped(b, blocks, []llir.Value{b.M.I32(0), b.M.I32(128)}, func(v []llir.Value, i llir.Value) []llir.Value {
+			// A chain of multiples of the counter; the sum overflows.
+			storeAt(b, p, b.Binary(llir.SDiv, v[0], b.M.I32(128), 0), b.Binary(llir.SDiv, v[1], b.M.I32(64), 0),
+				b.Binary(llir.SDiv, b.Shl(i, 10), b.M.I32(1024), 0))
+			return []llir.Value{v[1], b.Add(b.Shl(i, 7), b.M.I32(256))}
+		})
+		looped(b, x, nil, func(v []llir.Value, i llir.Value) []llir.Value { // of as many as there are numbers
+			b.Store(b.Binary(llir.AShr, b.Shl(i, 7), b.M.I32(7), 0), p, 4, false)
+			return nil
+		})
+		b.Ret(nil)
+	},
+	"count pointers": func(b *llir.Builder, x, p llir.Value) {
+		q := b.GEP(llir.I32, p, b.SExt(b.Mul(x, x), llir.I64))
+		looped(b, x, nil, func(v []llir.Value, i llir.Value) []llir.Value {
+			y := b.Load(llir.I32, b.PtrAdd(b.GEP(llir.I32, q, b.SExt(i, llir.I64)), 64), 4, false)
+			b.Store(y, b.GEP(llir.I32, p, b.SExt(b.Add(i, y), llir.I64)), 4, false) // y is not counted
+			b.Store(i, b.GEP(llir.I32, p, b.SExt(b.Shl(i, 3), llir.I64)), 4, false) // may overflow
+			b.Store(x, b.GEP(llir.I32, p, b.Shl(b.SExt(i, llir.I64), 3)), 4, false) // does not
+			return nil
 		})
 		b.Ret(nil)
 	},

@@ -613,11 +613,26 @@ func (g *generator) loop(depth int) {
 	for _, p := range phis {
 		g.values = append(g.values, p)
 	}
+	var lags []*ir.InstPhi // multiples of i, one an iteration before the other
+	scale := 1 + g.r.IntN(8)
+	if g.r.IntN(2) == 0 {
+		lags = []*ir.InstPhi{b.Phi(llir.I32), b.Phi(llir.I32)}
+		for _, p := range lags {
+			g.values = append(g.values, p, b.Binary(llir.SDiv, p, b.M.I32(1<<(1+g.r.IntN(scale))), 0))
+		}
+	}
 	g.statements(1+g.r.IntN(6), depth)
 	next := b.Add(i, b.M.I32(1))
 	end := b.Block()
 	llir.AddIncoming(i, b.M.I32(0), before)
 	llir.AddIncoming(i, next, end)
+	if lags != nil {
+		behind := g.r.IntN(3) - 1
+		llir.AddIncoming(lags[0], b.M.I32(behind<<scale), before)
+		llir.AddIncoming(lags[0], lags[1], end)
+		llir.AddIncoming(lags[1], b.M.I32((behind+1)<<scale), before)
+		llir.AddIncoming(lags[1], b.Add(b.Shl(i, scale), b.M.I32((behind+2)<<scale)), end)
+	}
 	for k, p := range phis {
 		llir.AddIncoming(p, first[k], before)
 		var v llir.Value = p
