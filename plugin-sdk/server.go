@@ -150,7 +150,8 @@ func (s *server) RunStages(stream grpc.BidiStreamingServer[pb.RunStagesRequest, 
 	if err != nil {
 		return err
 	}
-	out := &eventWriter{events[pb.RunStagesEvent]{send: stream.Send}}
+	out := &eventWriter{events: events[pb.RunStagesEvent]{send: stream.Send}}
+	defer out.over()
 	var resp RunStagesResponse
 	req.Progress = out.progress
 	diags, err := s.guard(stream.Context(), "RunStages", func(ctx context.Context) (err error) {
@@ -160,6 +161,7 @@ func (s *server) RunStages(stream grpc.BidiStreamingServer[pb.RunStagesRequest, 
 	if err != nil {
 		return err
 	}
+	out.over()
 	return out.finish(&resp, diags)
 }
 

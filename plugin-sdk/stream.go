@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 	"sync"
+	"time"
 
 	"google.golang.org/protobuf/proto"
 
@@ -80,14 +81,55 @@ func (w *events[E]) text(s string, add func(e *E, piece string, first bool)) {
 }
 
 // eventWriter sends the events of one RunStages call.
-type eventWriter struct{ events[pb.RunStagesEvent] }
+type eventWriter struct {
+	events[pb.RunStagesEvent]
+	told  bool      // some progress has been sent
+	held  *Progress // that a stage began, which is not sent yet
+	timer *time.Timer
+}
 
-// progress sends p at once.
+// untold is how long a stage runs before its beginning is sent. An event wakes the host,
+// which costs both processes together a tenth of a millisecond, as long as a stage of a small
+// kernel takes.
+const untold = 20 * time.Millisecond
+
+// progress sends p: at once, unless a stage begins and the host knows of none. What it
+// knows stays true, since it names the stage in which a backend died.
 func (w *eventWriter) progress(p Progress) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.told || p.Fraction > 0 || p.Text != "" {
+		w.tell(p)
+		return
+	}
+	w.held = &p
+	if w.timer == nil {
+		w.timer = time.AfterFunc(untold, func() {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			if w.held != nil {
+				w.tell(*w.held)
+			}
+		})
+	} else {
+		w.timer.Reset(untold)
+	}
+}
+
+func (w *eventWriter) tell(p Progress) {
+	w.told, w.held = true, nil
 	if w.err == nil {
 		w.err = w.send(&pb.RunStagesEvent{Progress: progressToWire(p)})
+	}
+}
+
+// over has nothing sent any more that is held.
+func (w *eventWriter) over() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.held = nil
+	if w.timer != nil {
+		w.timer.Stop()
 	}
 }
 

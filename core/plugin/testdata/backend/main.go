@@ -123,6 +123,7 @@ func (backend) RunStages(ctx context.Context, req sdk.RunStagesRequest) (sdk.Run
 	sdk.ReportProgress(ctx, sdk.Progress{Stage: req.First})
 	switch req.First {
 	case "echo":
+		sdk.ReportProgress(ctx, sdk.Progress{Stage: "echo", Text: "about to answer"}) // is sent at once
 		return sdk.RunStagesResponse{Artifacts: []sdk.Artifact{{Stage: req.First, Data: req.Input}}, MetadataJSON: req.MetadataJSON}, nil
 	case "count":
 		return answer(fmt.Sprint(len(req.Input)))
