@@ -1,8 +1,10 @@
 package bus_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -289,5 +291,40 @@ func TestParseURLs(t *testing.T) {
 	}
 	if bus.KindOf(errors.New("x")) != bus.Other {
 		t.Error("any error has a kind")
+	}
+}
+
+// TestObject: an object that was put by one server of a cluster is read whole by another,
+// which learns of it, and of its bytes, a moment later.
+func TestObject(t *testing.T) {
+	list := natstest.Cluster(t, 3)
+	var buses []*bus.Bus
+	var stores []jetstream.ObjectStore
+	for _, s := range list {
+		b := connect(t, bus.Options{URLs: []string{s.URL()}, Replicas: 3})
+		var store jetstream.ObjectStore
+		for end := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) { // a new cluster may lack peers for a while
+			var err error
+			if store, err = b.Objects(t.Context(), bus.Spec{Name: "objects", Form: "1", MaxBytes: 64 << 20}); err == nil {
+				break
+			}
+			if time.Now().After(end) {
+				t.Fatal(err)
+			}
+		}
+		buses, stores = append(buses, b), append(stores, store)
+	}
+	for i := range 24 {
+		name, data := fmt.Sprint(i), bytes.Repeat([]byte{byte(i), 1}, 150_000)
+		if _, err := stores[i%3].PutBytes(t.Context(), name, data); err != nil {
+			t.Fatal(err)
+		}
+		other := (i + 1) % 3
+		if got, err := buses[other].Object(t.Context(), stores[other], name); err != nil || !bytes.Equal(got, data) {
+			t.Errorf("%d: %d bytes, %v", i, len(got), err)
+		}
+	}
+	if _, err := buses[0].Object(t.Context(), stores[0], "none"); !errors.Is(err, jetstream.ErrObjectNotFound) {
+		t.Errorf("of what is not there: %v", err)
 	}
 }

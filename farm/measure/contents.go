@@ -192,7 +192,7 @@ func (c *Contents) object(ctx context.Context, digest string) (data []byte, err 
 	}
 	c.mu.Unlock()
 	for range getTries {
-		data, err = c.store.GetBytes(ctx, digest)
+		data, err = c.bus.Object(ctx, c.store, digest)
 		if err == nil && digestOf(data) != digest {
 			err = errors.New("its bytes are others")
 		}

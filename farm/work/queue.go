@@ -211,10 +211,7 @@ func (q *Queue) find(ctx context.Context, class, key string) (*Result, string, e
 	r := resultOf(msg.Header)
 	r.Body, r.seq = msg.Data, msg.Sequence
 	if msg.Header.Get(headerObject) != "" {
-		q.bus.CatchUp(ctx, func() bool {
-			r.Body, err = q.objects.GetBytes(ctx, r.digest)
-			return errors.Is(err, jetstream.ErrObjectNotFound) || errors.Is(err, jetstream.ErrDigestMismatch)
-		})
+		r.Body, err = q.bus.Object(ctx, q.objects, r.digest)
 		if errors.Is(err, jetstream.ErrObjectNotFound) { // it is older, and gone
 			return nil, "", errors.Join(errNoResult, q.results.DeleteMsg(ctx, r.seq))
 		}

@@ -313,7 +313,7 @@ func (f *farm) useCache(role string) {
 		f.Fatal(err)
 	}
 	s := remote.New(remote.Options{
-		Bus: f.options(role), Wait: 20 * time.Second, Sign: key, Trusted: trusted,
+		Bus: f.options(role), Wait: 2 * time.Second, Sign: key, Trusted: trusted,
 		Log: func(m string) { f.Log(role, m) },
 	})
 	defer s.Close()
