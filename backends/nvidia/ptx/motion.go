@@ -91,6 +91,8 @@ func (f *fn) inOrder(l *loop) []*block {
 // sinkValues moves what only some ways through a function use to where these begin,
 // but not into loops, and not to where all ways lead: after a loop it would be computed as
 // often as before it, and ptxas schedules a loop worse that fewer values live through.
+// Comparisons always go to where they are needed, those for loops to the end of the block
+// before these.
 func sinkValues(f *fn) {
 	f.analyze()
 	always := &following{}
@@ -120,11 +122,12 @@ func sinkValues(f *fn) {
 	blocks := append([]*block(nil), f.blocks...)
 	sort.SliceStable(blocks, func(i, j int) bool { return blocks[i].order > blocks[j].order })
 	sunk := make(map[*block][]*value) // the first ones last
+	last := make(map[*block][]*value) // of a block, the first ones last, too
 	for _, b := range blocks {        // what uses a value comes before it
 		var kept []*value
 		for i := len(b.insts) - 1; i >= 0; i-- {
 			v := b.insts[i]
-			to := b
+			to, forLoop := b, false
 			if w := where[v.id]; w != nil && hoistable(v) {
 				for to = w; to != b && depthOf(to) > depthOf(b); {
 					to = to.idom
@@ -137,16 +140,27 @@ func sinkValues(f *fn) {
 				default:
 					to = towards(b, to)
 				}
+			} else if w != nil && w != b && comparesNumbers(v) {
+				for to = w; to != b && depthOf(to) > depthOf(b); {
+					to = to.idom
+				}
+				forLoop = dominates(b, to) && to != w
+				if !dominates(b, to) {
+					to = b
+				}
 			}
 			for _, a := range v.args {
 				note(a, to)
 			}
-			if to == b {
+			switch {
+			case forLoop:
+				last[to] = append(last[to], v)
+			case to == b:
 				kept = append(kept, v)
-				continue
+			default:
+				sunk[to] = append(sunk[to], v)
 			}
 			v.block = to
-			sunk[to] = append(sunk[to], v)
 		}
 		slices.Reverse(kept)
 		b.insts = kept
@@ -154,6 +168,10 @@ func sinkValues(f *fn) {
 	for b, front := range sunk {
 		slices.Reverse(front)
 		b.insts = append(front, b.insts...)
+	}
+	for b, end := range last {
+		slices.Reverse(end)
+		b.insts = append(b.insts, end...)
 	}
 }
 

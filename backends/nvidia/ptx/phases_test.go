@@ -279,7 +279,7 @@ var phaseCases = map[string]func(b *llir.Builder, x, p llir.Value){
 	"hoist steps": func(b *llir.Builder, x, p llir.Value) {
 		u, shared := number(b, p, 0), b.M.AddGlobal("global_smem", b.M.Array(0, llir.I8), 3, 16, nil)
 		looped(b, x, []llir.Value{u}, func(v []llir.Value, i llir.Value) []llir.Value {
-			at := b.GEP(llir.I32, shared, x) // stays
+			at := b.GEP(llir.I32, shared, x)                                                    // stays
 			choice := b.Select(b.ICmp(enum.IPredSGT, x, b.M.I32(7)), u, b.M.Float(llir.F32, 1)) // stays
 			b.Store(v[0], at, 4, false)
 			return []llir.Value{b.Binary(llir.FMul, b.Binary(llir.FAdd, v[0], b.Binary(llir.FMul, u, u, 0), 0), choice, 0)}
@@ -305,6 +305,16 @@ var phaseCases = map[string]func(b *llir.Builder, x, p llir.Value){
 			b.SetBlock(all)
 		}
 		b.Store(last, p, 4, false)
+		inLoop, kept := b.ICmp(enum.IPredSLT, x, b.M.I32(4)), b.ICmp(enum.IPredSLT, x, b.M.I32(3))
+		b.Store(b.Mul(x, x), p, 4, false)
+		loop, after := b.F.NewBlock(b.Block()), b.F.NewBlock(b.Block())
+		b.Br(loop)
+		b.SetBlock(loop)
+		y := b.Load(llir.I32, p, 4, false)
+		b.Store(b.Select(inLoop, y, x), p, 4, false)
+		b.CondBr(b.ICmp(enum.IPredSGT, y, x), loop, after)
+		b.SetBlock(after)
+		b.Store(b.Select(kept, x, y), p, 4, false)
 		b.Ret(nil)
 	},
 	"sink comparisons": func(b *llir.Builder, x, p llir.Value) {
