@@ -8,7 +8,7 @@ in variables whose names begin with "result", as those of TritonBench do: tensor
 numbers in dicts, lists and tuples. Random numbers have the same seed on both sides.
 
     ok          the same results (check.py's tolerances)
-    late        not begun within the budget
+    late        not begun within the budget, or under way when the script was ended (SIGTERM, as timeout sends)
     varies      other results, and Triton's own are others when it runs the program again, or with the
                 blocks of each kernel in the opposite order: its blocks write to the same places, or
                 beyond tensors. Results that are the same in all of Triton's runs are compared.
@@ -99,8 +99,9 @@ def run_program(path, out, session, limit):
     except BaseException as e:
         found["error"] = check.first_line(e)
     found.update(compiles(session, before, os.getpid()))
-    with open(out + ".json", "w") as f:
+    with open(out + ".part", "w") as f:
         json.dump(found, f)
+    os.replace(out + ".part", out + ".json")
     os._exit(0)
 
 
@@ -219,6 +220,21 @@ def unsteady(path, folders):
     return {"verdict": "varies", "why": "; ".join(f"result {i}, and Triton's own {AGAIN[varying[i]]}" for i in differ)}
 
 
+class Ended(Exception):
+    """The script is to end, and to tell what it has."""
+
+
+def ended_early(*_):
+    raise Ended
+
+
+def known(path, folders):
+    """The verdict of a program when the script was ended: late, if it was not done on both sides."""
+    if not all(os.path.exists(os.path.join(folders[who], path.stem + ".json")) for who in ("triton", "tritonc")):
+        return {"verdict": "late", "why": "under way, or not begun, when the script was ended"}
+    return verdict(path, folders)
+
+
 def table(rows):
     lines = [f"{r['name']:50} {r['verdict']:9} {r['why']}" for r in rows if r["verdict"] != "ok"]
     counts = {}
@@ -253,8 +269,8 @@ def main(argv=None):
     with tempfile.TemporaryDirectory(prefix="tritonc-programs-") as tmp:
         folders = {who: os.path.join(tmp, who) for who in ("tritonc", "triton", "alone", *AGAIN)}
 
-        def start(who, *flags, names=a.names, deadline=None):
-            """Starts the side that fills a folder."""
+        def start(who, *flags, names=a.names, deadline=None, group=False):
+            """Starts the side that fills a folder, in a group with its forks if need be."""
             ours = who in ("tritonc", "alone")
             os.mkdir(folders[who])
             env = {k: v for k, v in os.environ.items() if ours or not k.startswith("TRITONC")}
@@ -262,10 +278,23 @@ def main(argv=None):
             command = [sys.executable, __file__, str(a.folder), "--side", "tritonc" if ours else "triton", "--out", folders[who], "--only", a.only,
                        "--at-once", str(a.at_once), "--limit", str(a.limit), *(["--program", a.program] if a.program else []),
                        *(["--names", names] if names else []), *(["--deadline", str(deadline)] if deadline else []), *flags]
-            return subprocess.Popen(command, env=env, stdin=subprocess.DEVNULL)
+            return subprocess.Popen(command, env=env, stdin=subprocess.DEVNULL, start_new_session=group)
 
-        sides = {"through tritonc": start("tritonc", deadline=deadline), "with Triton alone": start("triton", deadline=deadline)}
-        ended = [s.wait() for s in sides.values()]
+        sides = {"through tritonc": start("tritonc", deadline=deadline, group=True),
+                 "with Triton alone": start("triton", deadline=deadline, group=True)}
+        signal.signal(signal.SIGTERM, ended_early)
+        try:
+            ended = [s.wait() for s in sides.values()]
+        except BaseException as e:
+            for s in sides.values():
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(s.pid, signal.SIGTERM)
+                s.wait()
+            if not isinstance(e, Ended):
+                raise
+            return told([{"name": path.name, **known(path, folders)} for path in programs(a)], a.json, 1)
+        finally:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
         for how, status in zip(sides, ended):
             if status:  # it could not begin: a verdict on each program would say that of the program
                 p.exit(1, f"{p.prog}: no program was run {how}: the process that starts them ended with status {status}, for the reason above\n")
@@ -287,10 +316,15 @@ def main(argv=None):
             for path in those("WRONG"):
                 rows[path].update(unsteady(path, folders))
         rows = list(rows.values())
+    return told(rows, a.json, any(ended))
+
+
+def told(rows, path, status):
+    """Tells the rows; the exit status, given that of what was run."""
     print(table(rows))
-    if a.json:
-        pathlib.Path(a.json).write_text(json.dumps(rows, indent=1) + "\n")
-    return 1 if any(ended) or any(r["verdict"] in BAD for r in rows) or not any(r["verdict"] == "ok" for r in rows) else 0
+    if path:
+        pathlib.Path(path).write_text(json.dumps(rows, indent=1) + "\n")
+    return 1 if status or any(r["verdict"] in BAD for r in rows) or not any(r["verdict"] == "ok" for r in rows) else 0
 
 
 if __name__ == "__main__":

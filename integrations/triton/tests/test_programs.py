@@ -6,10 +6,12 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import threading
+import time
 import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -118,6 +120,23 @@ class ProgramsTest(Case):
         r = subprocess.run([*command, "--names", "good,dies", "--budget", "1e-9"], env=self.env, capture_output=True, text=True)
         self.assertEqual(r.returncode, 1)  # nothing is ok
         self.assertIn("2 programs, 0 kernels: 2 late\n", r.stdout)
+
+    def test_ended(self):
+        """A script that is ended tells what was done."""
+        for name in ("good", "hangs"):
+            (self.folder / f"{name}.py").write_text(PROGRAMS[name])
+        out = self.folder / "out.json"
+        command = [sys.executable, str(HERE.parent / "check_programs.py"), str(self.folder), "--names", "good,hangs", "--program", str(self.fake), "--json", str(out)]
+        tmp = self.folder / "tmp"
+        tmp.mkdir()
+        p = subprocess.Popen(command, env={**self.env, "TMPDIR": str(tmp)}, stdout=subprocess.PIPE, text=True)
+        while not all(list(tmp.glob(f"tritonc-programs-*/{who}/good.json")) for who in ("triton", "tritonc")) and p.poll() is None:
+            time.sleep(0.01)
+        p.terminate()
+        said, _ = p.communicate()
+        self.assertEqual({r["name"]: r["verdict"] for r in json.loads(out.read_text())}, {"good.py": "ok", "hangs.py": "late"})
+        self.assertIn("2 programs, 1 kernels: 1 late, 1 ok\n", said)
+        self.assertEqual(p.returncode, 1)
 
     def test_no_side(self):
         """Without tritonc no program has a verdict."""
