@@ -1,55 +1,48 @@
 package ptx
 
-// fuseProducts makes one instruction of a product and the sums that take it, where
-// options allow it and nobody else needs the product.
+// fuseProducts makes one instruction of a product and each sum that takes it, where options
+// allow it. Who else needs the product computes it: its factors mostly live on anyway.
 func fuseProducts(f *fn) {
 	if !f.mod.opts.Fusion {
 		return
 	}
 	f.countUses()
-	sums := make(map[*value]int32)
-	for _, b := range f.blocks {
-		for _, v := range b.insts {
-			if v.op != opAdd && v.op != opSub || !v.typ.isFloat() {
-				continue
-			}
-			for i, a := range v.args {
-				if a.op == opMul && a.typ == v.typ && v.args[0] != v.args[1] && !fusesFirst(v, i) {
-					sums[a]++
-				}
-			}
-		}
-	}
 	edit(f, func(e *editor, v *value) *value {
-		if v.op != opAdd && v.op != opSub || !v.typ.isFloat() {
+		if v.op != opAdd && v.op != opSub || !v.typ.isFloat() || v.args[0] == v.args[1] {
 			return nil
 		}
-		for i, m := range v.args {
-			if m.op != opMul || m.typ != v.typ || sums[m] != m.uses || fusesFirst(v, i) {
-				continue
-			}
-			x, y, c := m.args[0], m.args[1], v.args[1-i]
-			if x.isConst() {
-				x, y = y, x
-			}
-			switch {
-			case v.op == opAdd:
-			case i == 0: // x*y - c
-				c = e.negative(v.typ, c)
-			case y.isConst(): // c - x*y
-				y = e.negative(v.typ, y)
-			default:
-				x = e.negative(v.typ, x)
-			}
-			return e.emit(opFma, v.typ, v.class, x, y, c)
+		i := fusedOperand(v)
+		if i < 0 {
+			return nil
 		}
-		return nil
+		x, y, c := v.args[i].args[0], v.args[i].args[1], v.args[1-i]
+		if x.isConst() {
+			x, y = y, x
+		}
+		switch {
+		case v.op == opAdd:
+		case i == 0: // x*y - c
+			c = e.negative(v.typ, c)
+		case y.isConst(): // c - x*y
+			y = e.negative(v.typ, y)
+		default:
+			x = e.negative(v.typ, x)
+		}
+		return e.emit(opFma, v.typ, v.class, x, y, c)
 	})
 }
 
-// fusesFirst reports whether the other operand of a sum is the product that it takes.
-func fusesFirst(v *value, i int) bool {
-	return i == 1 && v.args[0].op == opMul && v.args[0].typ == v.typ && v.args[0].uses == 1
+// fusedOperand is the operand of a sum or a difference that is a product, of two the one with
+// fewer uses; -1 if none is.
+func fusedOperand(v *value) int {
+	product := func(i int) bool { return v.args[i].op == opMul && v.args[i].typ == v.typ }
+	switch {
+	case product(0) && (!product(1) || v.args[0].uses <= v.args[1].uses):
+		return 0
+	case product(1):
+		return 1
+	}
+	return -1
 }
 
 // negative is -v.

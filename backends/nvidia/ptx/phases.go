@@ -25,7 +25,7 @@ var Phases = []Phase{
 	{"count pointers", "an address that is a multiple of a counter waits for the product", countPointers},
 	{"join inductions", "ptxas spills pointers that a loop carries, and cannot compute them anew", joinInductions},
 	{"chain products", "rows of a tile would each multiply their number by the stride, in each iteration", chainProducts},
-	{"fuse products", "ptxas fuses sums and differences, too, but not where a negative is shared", fuseProducts},
+	{"fuse products", "ptxas fuses sums and differences, too, but no product that others need", fuseProducts},
 	{"mark sums", "a number that a loop counts in large steps would be widened for each of its rows", markSums},
 	{"fold addresses", "each of several accesses at a constant distance would compute its own address", foldAddresses},
 	{"share values", "accesses have parts of their addresses in common now", shareValues},
