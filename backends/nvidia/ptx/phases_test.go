@@ -286,6 +286,20 @@ var phaseCases = map[string]func(b *llir.Builder, x, p llir.Value){
 		})
 		b.Ret(nil)
 	},
+	"share across": func(b *llir.Builder, x, p llir.Value) {
+		for range 2 {
+			loop, after := b.F.NewBlock(b.Block()), b.F.NewBlock(b.Block())
+			b.CondBr(b.ICmp(enum.IPredSGT, x, b.M.I32(0)), loop, after)
+			b.SetBlock(loop)
+			looped(b, x, nil, func(_ []llir.Value, i llir.Value) []llir.Value {
+				b.Store(b.Add(i, b.Add(x, b.M.I32(128))), b.GEP(llir.I32, p, b.SExt(b.Mul(x, x), llir.I64)), 4, false) // the product stays
+				return nil
+			})
+			b.Br(after)
+			b.SetBlock(after)
+		}
+		b.Ret(nil)
+	},
 	"sink values": func(b *llir.Builder, x, p llir.Value) {
 		before := b.Block()
 		q := b.GEP(llir.I32, p, b.SExt(b.Mul(x, x), llir.I64))
