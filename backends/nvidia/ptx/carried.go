@@ -17,8 +17,12 @@ func copyCarried(f *fn) {
 	by := make(map[*value]*value)
 	for _, b := range f.blocks {
 		if l := b.loop; l != nil && l.head == b && len(b.preds) == 2 {
-			if back, ok := l.back(); ok && b.preds[back] == b {
+			back, ok := l.back()
+			switch {
+			case ok && b.preds[back] == b:
 				f.copyCarriedOf(b, back, takers, by)
+			case ok:
+				f.copyCarriedOver(l, back, by)
 			}
 		}
 	}
@@ -37,6 +41,28 @@ func (f *fn) copyCarriedOf(h *block, back int, takers map[*value]int, by map[*va
 		}
 		at := h.indexOf(n)
 		if at < 0 || lastUse(h.insts[at+1:], p) < 0 {
+			continue
+		}
+		c := f.newValue(opCopy, bitsOf(p.class), p.class)
+		c.loc = n.loc
+		copies = append(copies, c)
+		by[p] = c
+	}
+	h.insertBefore(0, copies...)
+}
+
+// copyCarriedOver has a loop of several blocks copy a number at its beginning that another one,
+// which is an iteration later, has next: LLVM does, and others at the end.
+func (f *fn) copyCarriedOver(l *loop, back int, by map[*value]*value) {
+	h := l.head
+	lagged := make(map[*value]bool)
+	for _, p := range h.phis {
+		lagged[p.args[back]] = true
+	}
+	var copies []*value
+	for _, p := range h.phis {
+		n := p.args[back]
+		if !lagged[p] || n.isConst() || n.rooted() || n.op == opPhi && n.block == h || n.block == nil || !l.in(n.block) {
 			continue
 		}
 		c := f.newValue(opCopy, bitsOf(p.class), p.class)

@@ -38,7 +38,7 @@ var Phases = []Phase{
 	{"share across", "two loops after one another would each compute what both add", shareAcross},
 	{"sink values", "what one way through a branch needs would be computed on all", sinkValues},
 	{"add counters", "ptxas adds and shifts in one instruction, but not where bits of a counter are joined with others", addCounters},
-	{"sink comparisons", "a loop would keep more truth values than there are registers for", sinkComparisons},
+	{"sink comparisons", "truth values would live from block to block, in a loop more than there are registers for", sinkComparisons},
 	{"split choices", "conjunctions that choices need take registers of truth values, and loads wait for them", splitChoices},
 	{"select instructions", "ptxas joins some instructions, but not over conversions and 64 bits, and each costs its time", selectInstructions},
 	{"sink increments", "a loop that computes its next counter early keeps the old one in another register, and moves", sinkIncrements},

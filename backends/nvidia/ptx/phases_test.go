@@ -346,6 +346,14 @@ var phaseCases = map[string]func(b *llir.Builder, x, p llir.Value){
 			b.Store(b.Select(mask[0], i, x), p, 4, false)
 			return nil
 		})
+		yes, after := b.F.NewBlock(b.Block()), b.F.NewBlock(b.Block())
+		y := b.Load(llir.I32, p, 4, false)
+		first, less := b.ICmp(enum.IPredSLT, x, b.M.I32(9)), b.ICmp(enum.IPredSLT, x, y)
+		b.CondBr(first, yes, after)
+		b.SetBlock(yes)
+		storeAt(b, p, b.Select(less, x, y), b.Select(first, y, x))
+		b.Br(after)
+		b.SetBlock(after)
 		b.Ret(nil)
 	},
 	"select instructions": func(b *llir.Builder, x, p llir.Value) {
@@ -378,6 +386,26 @@ var phaseCases = map[string]func(b *llir.Builder, x, p llir.Value){
 			})
 			largest = next
 		}
+		// In a loop of several blocks an old number goes to one that follows it.
+		before := b.Block()
+		head, odd, latch := b.F.NewBlock(before), b.F.NewBlock(before), b.F.NewBlock(before)
+		after := b.F.NewBlock(latch)
+		b.Br(head)
+		b.SetBlock(head)
+		slot, lag := b.Phi(llir.I32), b.Phi(llir.I32)
+		more := b.Add(slot, b.M.I32(1))
+		b.CondBr(b.ICmp(enum.IPredSGT, more, x), odd, latch)
+		b.SetBlock(odd)
+		b.Store(lag, p, 4, false)
+		b.Br(latch)
+		b.SetBlock(latch)
+		for _, v := range []llir.Value{slot, lag} {
+			llir.AddIncoming(v.(*ir.InstPhi), b.M.I32(0), before)
+		}
+		llir.AddIncoming(slot, more, latch)
+		llir.AddIncoming(lag, slot, latch)
+		b.CondBr(b.ICmp(enum.IPredSLT, b.Load(llir.I32, p, 4, false), x), head, after)
+		b.SetBlock(after)
 		b.Ret(nil)
 	},
 	"sink increments": func(b *llir.Builder, x, p llir.Value) {
