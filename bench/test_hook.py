@@ -41,7 +41,7 @@ class HookTest(unittest.TestCase):
     def test_program(self):
         r = self.run_hook(str(self.program), "tt.func public @k()")
         self.assertEqual((r.returncode, r.stdout), (0, "tritonc\n"), r.stderr)
-        self.assertIn("1 kernels compiled by tritonc", r.stderr)
+        self.assertIn("1 kernel compiled by tritonc", r.stderr)
 
     def test_modes(self):
         r = self.run_hook(str(self.program), "bad")
