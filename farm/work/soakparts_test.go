@@ -174,25 +174,25 @@ func (s *soakPart) round(r soakRow, q *Queue, rnd *rand.Rand, sample int, after 
 // watch follows the stream of results; calling twice tells how many tasks have more than one.
 func (s *soakPart) watch(q *Queue) (twice func() int) {
 	s.T.Helper()
-	var consumer jetstream.Consumer
+	var mu sync.Mutex
+	seen := map[string]int{}
+	var sub jetstream.ConsumeContext
 	var err error
-	for range 30 { // a server may just have come back
+	for range 30 { // a server may have gone, or just have come back
+		var consumer jetstream.Consumer
 		if consumer, err = q.results.OrderedConsumer(s.T.Context(), jetstream.OrderedConsumerConfig{
 			FilterSubjects: []string{bus.Subject(resultPart, ">")}, DeliverPolicy: jetstream.DeliverNewPolicy, HeadersOnly: true,
-		}); err == nil {
+		}); err != nil {
+			continue
+		}
+		if sub, err = consumer.Consume(func(msg jetstream.Msg) {
+			mu.Lock()
+			defer mu.Unlock()
+			seen[msg.Subject()]++
+		}, jetstream.PullMaxMessages(4096)); err == nil {
 			break
 		}
 	}
-	if err != nil {
-		s.T.Fatal(err)
-	}
-	var mu sync.Mutex
-	seen := map[string]int{}
-	sub, err := consumer.Consume(func(msg jetstream.Msg) {
-		mu.Lock()
-		defer mu.Unlock()
-		seen[msg.Subject()]++
-	}, jetstream.PullMaxMessages(4096))
 	if err != nil {
 		s.T.Fatal(err)
 	}
@@ -327,6 +327,10 @@ func (s *soakPart) fullDisk(q *Queue, tasks int, rnd *rand.Rand) {
 	}
 	mount := exec.Command("unshare", "-rm", "sh", "-c", fmt.Sprintf(`mount -t tmpfs -o size=%dm none "$1" && exec "$2"`, smallDisk), "sh", store, os.Args[0])
 	s.servers[which] = s.startAs(mount, "server", strconv.Itoa(which), portVar+"="+s.ports[which], routeVar+"="+s.routes, storeVar+"="+store)
+	defer func() { // also where the part fails
+		end(s.servers[which])
+		s.servers[which] = s.startServer(which)
+	}()
 	const n = 16
 	workers := s.workers(q, n, "d", s.startWorker)
 	s.round(soakRow{part: "full disk", workers: n, tasks: tasks}, q, rnd, 0, func(r *soakRow) {
@@ -341,8 +345,6 @@ func (s *soakPart) fullDisk(q *Queue, tasks int, rnd *rand.Rand) {
 		}
 	})
 	s.dismiss(q, workers)
-	end(s.servers[which])
-	s.servers[which] = s.startServer(which)
 }
 
 // faults has 64 workers do tasks while every second one of them is killed, or stopped or cut
