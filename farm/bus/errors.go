@@ -134,8 +134,16 @@ func isTimeout(err error) bool {
 	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, nats.ErrTimeout) || errors.Is(err, os.ErrDeadlineExceeded) || errors.As(err, &of) && of.Timeout()
 }
 
+// Electing reports whether an error is what a cluster gives while it elects a leader, as
+// after one of its servers has gone: a little later it answers.
+func (b *Bus) Electing(err error) bool {
+	var api *jetstream.APIError
+	return b.isClustered() && (errors.Is(err, jetstream.ErrNoStreamResponse) || isTimeout(err) || errors.As(err, &api) && api.ErrorCode == codeNoLeader)
+}
+
 // Error codes of the server that nats.go has no names for.
 const (
+	codeNoLeader    = 10008 // JetStream system temporarily unavailable
 	codeNoResources = 10023 // insufficient resources
 	codeNoMemory    = 10028 // insufficient memory resources available
 	codeNoStorage   = 10047 // insufficient storage resources available

@@ -206,15 +206,23 @@ func (c *Client) Workers() (list []State) {
 	return list
 }
 
-// Announce tells workers of a class, before the first task of it.
+// Announce tells workers of a class, before the first task of it. It waits for a cluster
+// that elects a leader.
 func (c *Client) Announce(ctx context.Context, class *Class) error {
-	err := c.q.Announce(ctx, class)
-	if err == nil {
-		c.mu.Lock()
-		c.last[class.ID()] = time.Now()
-		c.mu.Unlock()
+	begin := time.Now()
+	for {
+		err := c.q.Announce(ctx, class)
+		if err == nil {
+			c.mu.Lock()
+			c.last[class.ID()] = time.Now()
+			c.mu.Unlock()
+		}
+		if err == nil || !c.q.bus.Electing(err) || ctx.Err() != nil || time.Since(begin) > c.cfg.Patience {
+			return err
+		}
+		c.cfg.Log("the servers of the farm have no leader: %v", err)
+		pause(ctx, retryWait)
 	}
-	return err
 }
 
 // Others says how workers that are alive and do tasks for the target of a class differ from

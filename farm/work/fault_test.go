@@ -166,6 +166,42 @@ func TestOnceCluster(t *testing.T) {
 	}
 }
 
+// TestElection announces a class to three servers of which two are gone, and come back once
+// it has failed.
+func TestElection(t *testing.T) {
+	servers := natstest.Cluster(t, 3)
+	urls := natstest.URLs(servers)
+	openCluster(t, Config{MaxBytes: 64 << 20}, urls)
+	b, err := bus.Connect(t.Context(), bus.Options{URLs: urls, Name: t.Name(), Stay: true, Replicas: 3, Timeout: time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(b.Close)
+	q, err := Open(t.Context(), b, Config{MaxBytes: 64 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var once sync.Once
+	failed := make(chan struct{})
+	c := client(t, q, ClientConfig{Patience: time.Minute, Log: func(string, ...any) { once.Do(func() { close(failed) }) }})
+	servers[0].Stop()
+	servers[1].Stop()
+	class := anyClass
+	class.Target = "another"
+	told := make(chan error, 1)
+	go func() { told <- c.Announce(t.Context(), &class) }()
+	select {
+	case <-failed:
+	case err := <-told:
+		t.Fatalf("with one server of three it ended with %v", err)
+	}
+	servers[0].Restart()
+	servers[1].Restart()
+	if err := <-told; err != nil {
+		t.Error(err)
+	}
+}
+
 // TestFaults: of three servers one is killed and comes back, workers are killed and others
 // come, connections are cut; no result is lost, none comes twice, and no byte is wrong.
 func TestFaults(t *testing.T) {
