@@ -23,13 +23,17 @@ type Server struct {
 	at   *net.TCPAddr
 }
 
+// maxStore is what buckets may reserve together: by itself a server allows three quarters of
+// what is free on the disk, and a test would depend on that.
+const maxStore = 64 << 30
+
 // Run starts a server with JetStream on a free port of the loopback device. change may
 // set what the test is about.
 func Run(t testing.TB, change ...func(*server.Options)) *Server {
 	t.Helper()
 	opts := &server.Options{
 		ServerName: "test", Host: "127.0.0.1", Port: server.RANDOM_PORT, NoLog: true, NoSigs: true,
-		JetStream: true, StoreDir: t.TempDir(), MaxPayload: 1 << 20, DisableJetStreamBanner: true,
+		JetStream: true, StoreDir: t.TempDir(), JetStreamMaxStore: maxStore, MaxPayload: 1 << 20, DisableJetStreamBanner: true,
 	}
 	for _, f := range change {
 		f(opts)
@@ -80,7 +84,7 @@ func Cluster(t testing.TB, n int) []*Server {
 	for i := range n {
 		opts := &server.Options{
 			ServerName: fmt.Sprintf("test%d", i), Host: "127.0.0.1", Port: server.RANDOM_PORT, NoLog: true, NoSigs: true,
-			JetStream: true, StoreDir: filepath.Join(dir, fmt.Sprint(i)), DisableJetStreamBanner: true,
+			JetStream: true, StoreDir: filepath.Join(dir, fmt.Sprint(i)), JetStreamMaxStore: maxStore, DisableJetStreamBanner: true,
 			Routes: server.RoutesFromStr(strings.Join(routes, ",")),
 		}
 		opts.Cluster.Name = "test"
