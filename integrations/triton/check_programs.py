@@ -225,6 +225,7 @@ class Ended(Exception):
 
 
 def ended_early(*_):
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # timeout sends another one, to the group
     raise Ended
 
 
@@ -293,8 +294,7 @@ def main(argv=None):
             if not isinstance(e, Ended):
                 raise
             return told([{"name": path.name, **known(path, folders)} for path in programs(a)], a.json, 1)
-        finally:
-            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
         for how, status in zip(sides, ended):
             if status:  # it could not begin: a verdict on each program would say that of the program
                 p.exit(1, f"{p.prog}: no program was run {how}: the process that starts them ended with status {status}, for the reason above\n")
@@ -321,7 +321,7 @@ def main(argv=None):
 
 def told(rows, path, status):
     """Tells the rows; the exit status, given that of what was run."""
-    print(table(rows))
+    print(table(rows), flush=True)
     if path:
         pathlib.Path(path).write_text(json.dumps(rows, indent=1) + "\n")
     return 1 if status or any(r["verdict"] in BAD for r in rows) or not any(r["verdict"] == "ok" for r in rows) else 0

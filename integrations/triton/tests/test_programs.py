@@ -132,7 +132,9 @@ class ProgramsTest(Case):
         p = subprocess.Popen(command, env={**self.env, "TMPDIR": str(tmp)}, stdout=subprocess.PIPE, text=True)
         while not all(list(tmp.glob(f"tritonc-programs-*/{who}/good.json")) for who in ("triton", "tritonc")) and p.poll() is None:
             time.sleep(0.01)
-        p.terminate()
+        for _ in range(30):  # timeout sends two: to the process, and to its group
+            p.terminate()
+            time.sleep(0.002)
         said, _ = p.communicate()
         self.assertEqual({r["name"]: r["verdict"] for r in json.loads(out.read_text())}, {"good.py": "ok", "hangs.py": "late"})
         self.assertIn("2 programs, 1 kernels: 1 late, 1 ok\n", said)
