@@ -3,8 +3,10 @@ package cache
 import (
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
+
+	"github.com/tritonc/tritonc/core/diag"
+	"github.com/tritonc/tritonc/core/promtext"
 )
 
 // Counts are what became of the questions to a Shared.
@@ -50,14 +52,14 @@ func (c *Counts) Add(o *Counts) {
 
 // String tells people what there is to tell.
 func (c *Counts) String() string {
-	parts := []string{countOf(c.Hits, "hit", "hits"), countOf(c.Misses, "miss", "misses")}
+	parts := []string{diag.Count(c.Hits, "hit"), diag.Count(c.Misses, "miss")}
 	also := func(n int64, format string, args ...any) {
 		if n > 0 {
 			parts = append(parts, fmt.Sprintf(format, args...))
 		}
 	}
 	also(c.Skipped, "%d not asked", c.Skipped)
-	also(c.Errors, "%s", countOf(c.Errors, "error", "errors"))
+	also(c.Errors, "%s", diag.Count(c.Errors, "error"))
 	also(c.Refused, "%d refused", c.Refused)
 	also(c.Kept, "%d given", c.Kept)
 	also(c.ReadBytes, "%.1f KiB read", float64(c.ReadBytes)/1024)
@@ -67,47 +69,30 @@ func (c *Counts) String() string {
 	return strings.Join(parts, ", ")
 }
 
-func countOf(n int64, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
-}
-
 // WriteMetrics writes the text form of Prometheus.
 func (c *Counts) WriteMetrics(w io.Writer) error {
-	var b strings.Builder
-	family := func(name, kind, help string) {
-		fmt.Fprintf(&b, "# HELP tritonc_shared_cache_%s %s\n# TYPE tritonc_shared_cache_%s %s\n", name, help, name, kind)
-	}
-	value := func(name, labels string, v float64) {
-		fmt.Fprintf(&b, "tritonc_shared_cache_%s%s %s\n", name, labels, strconv.FormatFloat(v, 'g', -1, 64))
-	}
-	family("lookups_total", "counter", "Look-ups in the cache that machines share, by what came of them; skipped: the server was left alone.")
+	t := promtext.New("tritonc_shared_cache_")
+	t.Family("lookups_total", promtext.Counter, "Look-ups in the cache that machines share, by what came of them; skipped: the server was left alone.")
 	for _, l := range []struct {
 		result string
 		n      int64
 	}{{"hit", c.Hits}, {"miss", c.Misses}, {"skipped", c.Skipped}} {
-		value("lookups_total", fmt.Sprintf("{result=%q}", l.result), float64(l.n))
+		t.Value("lookups_total", fmt.Sprintf("{result=%q}", l.result), float64(l.n))
 	}
-	one := func(name, kind, help string, v float64) {
-		family(name, kind, help)
-		value(name, "", v)
-	}
-	one("errors_total", "counter", "Answers of the server that failed or did not come in time.", float64(c.Errors))
-	one("refused_total", "counter", "Entries that nobody signed who is trusted.", float64(c.Refused))
-	one("kept_total", "counter", "Kernels that were given to other machines.", float64(c.Kept))
-	one("read_bytes_total", "counter", "Bytes of entries that were read.", float64(c.ReadBytes))
-	one("written_bytes_total", "counter", "Bytes of entries that were written.", float64(c.WrittenBytes))
-	one("waits_total", "counter", "Waits for kernels that another machine was making.", float64(c.Waits))
-	one("wait_seconds_total", "counter", "Time of these waits.", c.Waited)
-	one("off_total", "counter", "Times that the server failed and was left alone.", float64(c.Offs))
-	one("off_seconds_total", "counter", "Time that it was left alone.", c.Off)
+	t.One("errors_total", promtext.Counter, "Answers of the server that failed or did not come in time.", float64(c.Errors))
+	t.One("refused_total", promtext.Counter, "Entries that nobody signed who is trusted.", float64(c.Refused))
+	t.One("kept_total", promtext.Counter, "Kernels that were given to other machines.", float64(c.Kept))
+	t.One("read_bytes_total", promtext.Counter, "Bytes of entries that were read.", float64(c.ReadBytes))
+	t.One("written_bytes_total", promtext.Counter, "Bytes of entries that were written.", float64(c.WrittenBytes))
+	t.One("waits_total", promtext.Counter, "Waits for kernels that another machine was making.", float64(c.Waits))
+	t.One("wait_seconds_total", promtext.Counter, "Time of these waits.", c.Waited)
+	t.One("off_total", promtext.Counter, "Times that the server failed and was left alone.", float64(c.Offs))
+	t.One("off_seconds_total", promtext.Counter, "Time that it was left alone.", c.Off)
 	away := 0.0
 	if c.Away {
 		away = 1
 	}
-	one("away", "gauge", "Whether the server is left alone now.", away)
-	_, err := io.WriteString(w, b.String())
+	t.One("away", promtext.Gauge, "Whether the server is left alone now.", away)
+	_, err := t.WriteTo(w)
 	return err
 }

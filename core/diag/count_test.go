@@ -12,6 +12,8 @@ func TestCount(t *testing.T) {
 		{Count(3, "entry"), "3 entries"},
 		{Count(3, "array"), "3 arrays"},
 		{Count(2, "packed element"), "2 packed elements"},
+		{Count(0, "miss"), "0 misses"},
+		{Count(1, "miss"), "1 miss"},
 	} {
 		if c.got != c.want {
 			t.Errorf("%q, want %q", c.got, c.want)

@@ -1,28 +1,23 @@
 package work
 
 import (
-	"fmt"
 	"io"
-	"strconv"
-	"strings"
 	"time"
+
+	"github.com/tritonc/tritonc/core/promtext"
 )
 
 // WriteMetrics writes a worker's state in the text form of Prometheus.
 func (s *State) WriteMetrics(w io.Writer) error {
-	var b strings.Builder
-	one := func(name, kind, help string, value float64) {
-		fmt.Fprintf(&b, "# HELP tritonc_worker_%s %s\n# TYPE tritonc_worker_%s %s\ntritonc_worker_%s %s\n",
-			name, help, name, kind, name, strconv.FormatFloat(value, 'g', -1, 64))
-	}
-	one("uptime_seconds", "gauge", "Time since the worker started.", time.Since(s.Started).Seconds())
-	one("jobs", "gauge", "Tasks that may run at once.", float64(s.Jobs))
-	one("running_tasks", "gauge", "Tasks that run.", float64(s.Running))
-	one("done_tasks_total", "counter", "Tasks with a result.", float64(s.Done))
-	one("failed_tasks_total", "counter", "Tasks that failed here and went to another worker.", float64(s.Failed))
-	one("given_up_tasks_total", "counter", "Tasks that were given up here after too many tries.", float64(s.GivenUp))
-	one("task_seconds_total", "counter", "Time that tasks took.", s.Busy)
-	one("classes", "gauge", "Kinds of tasks that the worker takes.", float64(len(s.Classes)))
-	_, err := io.WriteString(w, b.String())
+	t := promtext.New("tritonc_worker_")
+	t.One("uptime_seconds", promtext.Gauge, "Time since the worker started.", time.Since(s.Started).Seconds())
+	t.One("jobs", promtext.Gauge, "Tasks that may run at once.", float64(s.Jobs))
+	t.One("running_tasks", promtext.Gauge, "Tasks that run.", float64(s.Running))
+	t.One("done_tasks_total", promtext.Counter, "Tasks with a result.", float64(s.Done))
+	t.One("failed_tasks_total", promtext.Counter, "Tasks that failed here and went to another worker.", float64(s.Failed))
+	t.One("given_up_tasks_total", promtext.Counter, "Tasks that were given up here after too many tries.", float64(s.GivenUp))
+	t.One("task_seconds_total", promtext.Counter, "Time that tasks took.", s.Busy)
+	t.One("classes", promtext.Gauge, "Kinds of tasks that the worker takes.", float64(len(s.Classes)))
+	_, err := t.WriteTo(w)
 	return err
 }

@@ -20,6 +20,7 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 
+	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/farm/bus"
 	"github.com/tritonc/tritonc/internal/testseed"
 )
@@ -421,14 +422,6 @@ func (s *soakPart) faults(q *Queue, tasks int, rnd *rand.Rand) {
 		close(ended)
 		all.Wait()
 		r.faults = fmt.Sprintf("%s killed, %d stopped, %d times sockets were closed; servers %d times killed, %d times stopped",
-			countOf(killed, "worker"), stopped, cut, servers, frozen)
+			diag.Count(killed, "worker"), stopped, cut, servers, frozen)
 	})
-}
-
-// countOf is a number of things.
-func countOf(n int, what string) string {
-	if n != 1 {
-		what += "s"
-	}
-	return fmt.Sprintf("%d %s", n, what)
 }

@@ -18,6 +18,7 @@ import (
 	pb "github.com/tritonc/tritonc/cmd/tritonc/serve/v1"
 	"github.com/tritonc/tritonc/core/cache"
 	"github.com/tritonc/tritonc/core/diag"
+	"github.com/tritonc/tritonc/core/promtext"
 )
 
 // How command lines end.
@@ -195,40 +196,31 @@ func mebibytes(n int64) float64 { return float64(n) / (1 << 20) }
 
 // WriteMetrics writes the text form of Prometheus.
 func (s *Status) WriteMetrics(w io.Writer) error {
-	var b strings.Builder
-	family := func(name, kind, help string) {
-		fmt.Fprintf(&b, "# HELP tritonc_%s %s\n# TYPE tritonc_%s %s\n", name, help, name, kind)
-	}
-	one := func(name, kind, help string, value float64) {
-		family(name, kind, help)
-		fmt.Fprintf(&b, "tritonc_%s %s\n", name, number(value))
-	}
-	one("uptime_seconds", "gauge", "Time since the server started.", s.Uptime)
-	family("requests_total", "counter", "Command lines, by how they ended.")
+	t := promtext.New("tritonc_")
+	t.One("uptime_seconds", promtext.Gauge, "Time since the server started.", s.Uptime)
+	t.Family("requests_total", promtext.Counter, "Command lines, by how they ended.")
 	for _, r := range slices.Sorted(maps.Keys(s.Requests)) {
-		fmt.Fprintf(&b, "tritonc_requests_total{result=%q} %d\n", r, s.Requests[r])
+		t.Value("requests_total", fmt.Sprintf("{result=%q}", r), float64(s.Requests[r]))
 	}
-	one("kernels_total", "counter", "Kernels that came out.", float64(s.Kernels))
-	one("cached_kernels_total", "counter", "Kernels that the cache had.", float64(s.Cached))
-	one("active_requests", "gauge", "Command lines under way.", float64(s.Active))
-	one("running_kernels", "gauge", "Kernels that are compiled.", float64(s.Running))
-	one("waiting_kernels", "gauge", "Kernels that wait for a place.", float64(s.Waiting))
-	one("jobs", "gauge", "Kernels that may be compiled at once.", float64(s.Jobs))
-	family("stage_seconds_total", "counter", "Time that stages took.")
+	t.One("kernels_total", promtext.Counter, "Kernels that came out.", float64(s.Kernels))
+	t.One("cached_kernels_total", promtext.Counter, "Kernels that the cache had.", float64(s.Cached))
+	t.One("active_requests", promtext.Gauge, "Command lines under way.", float64(s.Active))
+	t.One("running_kernels", promtext.Gauge, "Kernels that are compiled.", float64(s.Running))
+	t.One("waiting_kernels", promtext.Gauge, "Kernels that wait for a place.", float64(s.Waiting))
+	t.One("jobs", promtext.Gauge, "Kernels that may be compiled at once.", float64(s.Jobs))
+	t.Family("stage_seconds_total", promtext.Counter, "Time that stages took.")
 	for _, stage := range slices.Sorted(maps.Keys(s.Stages)) {
-		fmt.Fprintf(&b, "tritonc_stage_seconds_total{stage=%q} %s\n", stage, number(s.Stages[stage]))
+		t.Value("stage_seconds_total", fmt.Sprintf("{stage=%q}", stage), s.Stages[stage])
 	}
-	family("backend_resident_bytes", "gauge", "Memory of a backend's process.")
+	t.Family("backend_resident_bytes", promtext.Gauge, "Memory of a backend's process.")
 	for _, p := range s.Backends {
-		fmt.Fprintf(&b, "tritonc_backend_resident_bytes{backend=%q,pid=\"%d\"} %d\n", p.Name, p.PID, p.ResidentBytes)
+		t.Value("backend_resident_bytes", fmt.Sprintf("{backend=%q,pid=\"%d\"}", p.Name, p.PID), float64(p.ResidentBytes))
 	}
-	one("resident_bytes", "gauge", "Memory of the server's process.", float64(s.ResidentBytes))
-	one("goroutines", "gauge", "Goroutines of the server.", float64(s.GoroutineCount))
-	one("open_files", "gauge", "Open files of the server.", float64(s.OpenFiles))
-	if _, err := io.WriteString(w, b.String()); err != nil || s.SharedCache == nil {
+	t.One("resident_bytes", promtext.Gauge, "Memory of the server's process.", float64(s.ResidentBytes))
+	t.One("goroutines", promtext.Gauge, "Goroutines of the server.", float64(s.GoroutineCount))
+	t.One("open_files", promtext.Gauge, "Open files of the server.", float64(s.OpenFiles))
+	if _, err := t.WriteTo(w); err != nil || s.SharedCache == nil {
 		return err
 	}
 	return s.SharedCache.WriteMetrics(w)
 }
-
-func number(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
