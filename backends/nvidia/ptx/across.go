@@ -7,11 +7,7 @@ import "slices"
 // loop where it would keep what the sum is computed of.
 func shareAcross(f *fn) {
 	f.analyze()
-	for _, b := range f.blocks {
-		for _, v := range b.insts {
-			v.block = b
-		}
-	}
+	f.place()
 	blocks := make([]*block, len(f.blocks))
 	for _, b := range f.blocks {
 		blocks[b.order] = b

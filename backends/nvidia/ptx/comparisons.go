@@ -12,11 +12,7 @@ const mostTruths = 6
 // others, and back.
 func sinkComparisons(f *fn) {
 	f.analyze()
-	for _, b := range f.blocks {
-		for _, v := range b.insts {
-			v.block = b
-		}
-	}
+	f.place()
 	changed := false
 	for _, l := range f.loopsInnerFirst() {
 		kept := make(map[*value]bool)

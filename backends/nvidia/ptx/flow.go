@@ -311,3 +311,12 @@ func (f *fn) preheaderOf(l *loop) bool {
 	f.blocks = append(f.blocks[:at], append([]*block{pre}, f.blocks[at:]...)...)
 	return true
 }
+
+// place has every instruction know its block, which those that phases have made may not.
+func (f *fn) place() {
+	for _, b := range f.blocks {
+		for _, v := range b.insts {
+			v.block = b
+		}
+	}
+}

@@ -96,11 +96,7 @@ func (f *fn) inOrder(l *loop) []*block {
 func sinkValues(f *fn) {
 	f.analyze()
 	always := &following{}
-	for _, b := range f.blocks {
-		for _, v := range b.insts {
-			v.block = b
-		}
-	}
+	f.place()
 	where := make([]*block, f.lastID+1) // by values
 	note := func(a *value, at *block) {
 		if a.block == nil || a.rooted() {

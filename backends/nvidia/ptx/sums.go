@@ -4,11 +4,7 @@ package ptx
 // counts, where it joined them as bits: ptxas adds and shifts in one instruction.
 func addCounters(f *fn) {
 	f.analyze()
-	for _, b := range f.blocks {
-		for _, v := range b.insts {
-			v.block = b
-		}
-	}
+	f.place()
 	counts := make(map[*value]bool)
 	for _, b := range f.blocks {
 		l := b.loop
