@@ -270,10 +270,15 @@ var phaseCases = map[string]func(b *llir.Builder, x, p llir.Value){
 	"reduce strides": func(b *llir.Builder, x, p llir.Value) {
 		stride := b.SExt(x, llir.I64)
 		row := b.ZExt(b.Call(b.M.Declare("llvm.nvvm.read.ptx.sreg.tid.x", llir.Pure, llir.I32)), llir.I64)
+		at := func(n int64) llir.Value { return b.GEP(llir.I32, p, b.Mul(b.Add(row, b.M.I64(n)), stride)) }
 		for _, n := range []int64{0, 8, 16} {
-			at := b.Mul(b.Add(row, b.M.I64(n)), stride)
-			b.Store(b.M.I32(1), b.GEP(llir.I32, p, at), 4, false)
+			b.Store(b.M.I32(1), at(n), 4, false)
 		}
+		looped(b, x, []llir.Value{at(32), at(40)}, func(v []llir.Value, _ llir.Value) []llir.Value {
+			b.Store(b.M.I32(2), v[0], 4, false)
+			b.Store(b.M.I32(3), v[1], 4, false)
+			return []llir.Value{b.PtrAdd(v[0], 64), b.PtrAdd(v[1], 64)}
+		})
 		b.Ret(nil)
 	},
 	"hoist steps": func(b *llir.Builder, x, p llir.Value) {

@@ -164,70 +164,65 @@ func productOf(v *value, depth int) linear {
 // mostCandidates is how many earlier addresses are compared with one.
 const mostCandidates = 24
 
+// candidate is an address, or a pointer that a phi takes, and its linear form.
+type candidate struct {
+	v *value
+	l linear
+}
+
 // reduceStrides computes an address of an earlier one where they differ by a multiple
-// of one value: an addition takes the place of a product.
+// of one value: an addition takes the place of a product. What differs is often the same
+// for all threads, where the product is not, and ptxas keeps it in a uniform register.
 func reduceStrides(f *fn) {
 	f.analyze()
 	f.countUses()
-	type candidate struct {
-		v *value
-		l linear
-	}
 	children := make([][]*block, len(f.blocks))
 	for _, b := range f.blocks[1:] {
 		children[b.idom.id] = append(children[b.idom.id], b)
 	}
 	e := &editor{fn: f}
-	var walk func(b *block, known []candidate)
 	reduced := make(map[*value]*value)
+	var walk func(b *block, known []candidate)
 	walk = func(b *block, known []candidate) {
 		e.b, e.out = b, make([]*value, 0, len(b.insts))
+		reduce := func(at **value) {
+			a := *at
+			if r, ok := reduced[a]; ok && dominates(r.block, b) {
+				*at = r
+				return
+			}
+			if a.class != r64 || !isSum(a) || a.block == nil {
+				return
+			}
+			l := linearOf(a, 8)
+			if len(l.terms) < 2 {
+				return
+			}
+			if r := e.reduce(a, &l, known); r != nil {
+				reduced[a] = r
+				a, *at = r, r
+			}
+			known = append(known, candidate{a, l})
+		}
 		for _, v := range b.insts {
 			e.loc = v
 			for i := range v.args {
-				a := v.args[i]
-				if r, ok := reduced[a]; ok && dominates(r.block, b) {
+				if addressOperand(v, i) {
+					reduce(&v.args[i])
+				} else if r, ok := reduced[v.args[i]]; ok && dominates(r.block, b) {
 					v.args[i] = r
-					continue
-				}
-				if !addressOperand(v, i) || a.class != r64 || !isSum(a) || a.block == nil {
-					continue
-				}
-				l := linearOf(a, 8)
-				if len(l.terms) < 2 {
-					continue
-				}
-				for k := len(known) - 1; k >= 0 && k >= len(known)-mostCandidates; k-- {
-					c := known[k]
-					if c.v == a {
-						break
-					}
-					t, one := l.minus(&c.l)
-					if !one || t.value == nil || costOf(a, 6) < 1 {
-						continue
-					}
-					if t.value.block != nil && !dominates(t.value.block, b) || t.value.block == b && !e.emitted(t.value) {
-						continue
-					}
-					step := t.value
-					if t.by != 1 {
-						step = e.emit(opMul, tS64, r64, step, f.constant(r64, t.by))
-					}
-					r := e.emit(opAdd, tS64, r64, c.v, step)
-					if d := l.constant - c.l.constant; d != 0 {
-						r = e.emit(opAdd, tS64, r64, r, f.constant(r64, d))
-					}
-					reduced[a] = r
-					v.args[i] = r
-					known = append(known, candidate{r, l})
-					a = nil
-					break
-				}
-				if a != nil {
-					known = append(known, candidate{a, l})
 				}
 			}
 			e.out = append(e.out, v)
+		}
+		for _, to := range b.term.to {
+			at := to.predIndex(b)
+			for _, p := range to.phis {
+				if a := p.args[at]; a.block == b {
+					e.loc = a
+					reduce(&p.args[at])
+				}
+			}
 		}
 		b.insts = e.out
 		for _, c := range children[b.id] {
@@ -235,6 +230,33 @@ func reduceStrides(f *fn) {
 		}
 	}
 	walk(f.blocks[0], nil)
+}
+
+// reduce computes a, whose linear form is l, of one of the last known candidates, or returns nil.
+func (e *editor) reduce(a *value, l *linear, known []candidate) *value {
+	for k := len(known) - 1; k >= 0 && k >= len(known)-mostCandidates; k-- {
+		c := known[k]
+		if c.v == a {
+			return nil
+		}
+		t, one := l.minus(&c.l)
+		if !one || t.value == nil || costOf(a, 6) < 1 {
+			continue
+		}
+		if t.value.block != nil && !dominates(t.value.block, e.b) || t.value.block == e.b && !e.emitted(t.value) {
+			continue
+		}
+		step := t.value
+		if t.by != 1 {
+			step = e.emit(opMul, tS64, r64, step, e.constant(r64, t.by))
+		}
+		r := e.emit(opAdd, tS64, r64, c.v, step)
+		if d := l.constant - c.l.constant; d != 0 {
+			r = e.emit(opAdd, tS64, r64, r, e.constant(r64, d))
+		}
+		return r
+	}
+	return nil
 }
 
 // emitted reports whether a value of the block that is edited stands there already.
