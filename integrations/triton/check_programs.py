@@ -17,8 +17,9 @@ numbers in dicts, lists and tuples. Random numbers have the same seed on both si
 
 NOT OURS: a program that runs, and of which tritonc compiled nothing. HUNG: one that does not end in
 three times the limit either, with nothing beside it; what it did then is told. Memory that nobody
-has written is 0 on both sides. With TRITONC_FROM_SOURCE=1 in the environment tritonc's side is in source
-mode, and the table says how many kernels came from their files.
+has written is 0 on both sides, and autotuners measure a configuration for a millisecond. With
+TRITONC_FROM_SOURCE=1 in the environment tritonc's side is in source mode, and the table says how many
+kernels came from their files.
 """
 
 import argparse
@@ -30,6 +31,7 @@ import os
 import pathlib
 import random
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -64,6 +66,13 @@ def clear_memory(torch):
         setattr(space, name, cleared(getattr(space, name)))
 
 
+def measure_shortly():
+    """Has autotuners compile and run every configuration, but measure it for a millisecond and not an
+    eighth of a second: which of them is fastest is not checked."""
+    import triton.testing
+    triton.testing.do_bench = functools.partial(triton.testing.do_bench, warmup=1, rep=1)
+
+
 def turn_blocks():
     """Has kernels that Triton compiles from now on number their blocks from the last one down."""
     from triton.language.semantic import TritonSemantic as semantic
@@ -79,7 +88,7 @@ def turn_blocks():
 def run_program(path, out, session, limit):
     """Runs a program, and leaves its results and what became of it; never returns."""
     import torch
-    found = {}
+    found, begun = {}, time.time()
     before = len(session.entries()) if session else 0
     try:
         faulthandler.dump_traceback_later(0.95 * limit, file=open(out + ".where", "w"))
@@ -98,7 +107,7 @@ def run_program(path, out, session, limit):
         found["results"] = len(results)
     except BaseException as e:
         found["error"] = check.first_line(e)
-    found.update(compiles(session, before, os.getpid()))
+    found.update(compiles(session, before, os.getpid()), seconds=round(time.time() - begun, 2))
     with open(out + ".part", "w") as f:
         json.dump(found, f)
     os.replace(out + ".part", out + ".json")
@@ -133,6 +142,7 @@ def side(a):
     if a.side == "tritonc":
         import tritonc.triton as package
         session = package.install(a.program).session
+    measure_shortly()
     if a.turned:
         turn_blocks()
     todo, running = programs(a), {}
@@ -224,16 +234,31 @@ class Ended(Exception):
     """The script is to end, and to tell what it has."""
 
 
-def ended_early(*_):
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # timeout sends another one, to the group
-    raise Ended
-
-
 def known(path, folders):
     """The verdict of a program when the script was ended: late, if it was not done on both sides."""
     if not all(os.path.exists(os.path.join(folders[who], path.stem + ".json")) for who in ("triton", "tritonc")):
         return {"verdict": "late", "why": "under way, or not begun, when the script was ended"}
     return verdict(path, folders)
+
+
+def settle_hung(path, row, folders):
+    """The verdict of a program that did not end in time, once it has run alone."""
+    if not os.path.exists(os.path.join(folders["alone"], path.stem + ".json")):
+        return {"why": f"{row['why']}; it was not run again alone"}
+    found = verdict(path, {**folders, "tritonc": folders["alone"]})
+    for end in (".json", ".pt"):  # what it is compared with from now on
+        with contextlib.suppress(OSError):
+            shutil.copyfile(os.path.join(folders["alone"], path.stem + end), os.path.join(folders["tritonc"], path.stem + end))
+    return found
+
+
+def settle_wrong(path, row, folders):
+    """The verdict of a program with other results, once Triton has run it again."""
+    found = unsteady(path, folders)
+    missing = [how for how in AGAIN if not os.path.exists(os.path.join(folders[how], path.stem + ".json"))]
+    if not found and missing:
+        return {"why": f"{row['why']}; Triton's own were not looked at {' or '.join(AGAIN[how] for how in missing)}"}
+    return found
 
 
 def table(rows):
@@ -270,8 +295,8 @@ def main(argv=None):
     with tempfile.TemporaryDirectory(prefix="tritonc-programs-") as tmp:
         folders = {who: os.path.join(tmp, who) for who in ("tritonc", "triton", "alone", *AGAIN)}
 
-        def start(who, *flags, names=a.names, deadline=None, group=False):
-            """Starts the side that fills a folder, in a group with its forks if need be."""
+        def start(who, *flags, names=a.names, deadline=None):
+            """Starts the side that fills a folder, in a group with its forks."""
             ours = who in ("tritonc", "alone")
             os.mkdir(folders[who])
             env = {k: v for k, v in os.environ.items() if ours or not k.startswith("TRITONC")}
@@ -279,44 +304,58 @@ def main(argv=None):
             command = [sys.executable, __file__, str(a.folder), "--side", "tritonc" if ours else "triton", "--out", folders[who], "--only", a.only,
                        "--at-once", str(a.at_once), "--limit", str(a.limit), *(["--program", a.program] if a.program else []),
                        *(["--names", names] if names else []), *(["--deadline", str(deadline)] if deadline else []), *flags]
-            return subprocess.Popen(command, env=env, stdin=subprocess.DEVNULL, start_new_session=group)
+            started.append(subprocess.Popen(command, env=env, stdin=subprocess.DEVNULL, start_new_session=True))
+            return started[-1]
 
-        sides = {"through tritonc": start("tritonc", deadline=deadline, group=True),
-                 "with Triton alone": start("triton", deadline=deadline, group=True)}
-        signal.signal(signal.SIGTERM, ended_early)
+        def wait(*sides):
+            """Waits for sides, and keeps how they ended; raises Ended when the script is to end."""
+            while any(s.poll() is None for s in sides):
+                if asked:
+                    raise Ended
+                time.sleep(0.02)
+            statuses.extend(s.returncode for s in sides)
+
+        def settle(bad, how):
+            """Looks again at the programs of a verdict."""
+            for path in those(bad):
+                rows[path].update(how(path, rows[path], folders))
+
+        def those(bad):
+            return [path for path, row in rows.items() if row["verdict"] == bad]
+
+        def names(bad):
+            return ",".join(p.stem for p in those(bad))
+
+        started, statuses, rows, asked = [], [], {}, []
+        # Noted, and heeded by wait(): raised where it comes, it could lose a side that is being started.
+        # timeout sends two, to the script and to its group.
+        signal.signal(signal.SIGTERM, lambda *_: asked.append(True))
         try:
-            ended = [s.wait() for s in sides.values()]
+            wait(start("tritonc", deadline=deadline), start("triton", deadline=deadline))
+            for how, status in zip(("through tritonc", "with Triton alone"), statuses):
+                if status:  # it could not begin: a verdict on each program would say that of the program
+                    p.exit(1, f"{p.prog}: no program was run {how}: the process that starts them ended with status {status}, for the reason above\n")
+            rows = {path: {"name": path.name, **verdict(path, folders)} for path in programs(a)}
+            if those("HUNG"):
+                wait(start("alone", "--at-once", "1", "--limit", str(3 * a.limit), names=names("HUNG")))
+                settle("HUNG", settle_hung)
+            if those("WRONG"):
+                wait(start("again", names=names("WRONG")), start("turned", "--turned", names=names("WRONG")))
+                settle("WRONG", settle_wrong)
         except BaseException as e:
-            for s in sides.values():
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)  # it ends; a handler would be taken back before Python has ended
+            for s in started:
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(s.pid, signal.SIGTERM)
                 s.wait()
             if not isinstance(e, Ended):
                 raise
-            return told([{"name": path.name, **known(path, folders)} for path in programs(a)], a.json, 1)
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        for how, status in zip(sides, ended):
-            if status:  # it could not begin: a verdict on each program would say that of the program
-                p.exit(1, f"{p.prog}: no program was run {how}: the process that starts them ended with status {status}, for the reason above\n")
-        rows = {path: {"name": path.name, **verdict(path, folders)} for path in programs(a)}
-
-        def those(bad):
-            return [path for path, row in rows.items() if row["verdict"] == bad]
-
-        if those("HUNG"):
-            ended.append(start("alone", "--at-once", "1", "--limit", str(3 * a.limit), names=",".join(p.stem for p in those("HUNG"))).wait())
-            for path in those("HUNG"):
-                rows[path].update(verdict(path, {**folders, "tritonc": folders["alone"]}))
-                for end in (".json", ".pt"):
-                    with contextlib.suppress(OSError):
-                        os.replace(os.path.join(folders["alone"], path.stem + end), os.path.join(folders["tritonc"], path.stem + end))
-        if those("WRONG"):
-            names = ",".join(p.stem for p in those("WRONG"))
-            ended += [s.wait() for s in [start("again", names=names), start("turned", "--turned", names=names)]]
-            for path in those("WRONG"):
-                rows[path].update(unsteady(path, folders))
+            rows = rows or {path: {"name": path.name, **known(path, folders)} for path in programs(a)}
+            settle("HUNG", settle_hung)
+            settle("WRONG", settle_wrong)
+            statuses.append(1)
         rows = list(rows.values())
-    return told(rows, a.json, any(ended))
+    return told(rows, a.json, any(statuses))
 
 
 def told(rows, path, status):

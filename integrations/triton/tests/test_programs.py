@@ -63,6 +63,7 @@ PROGRAMS = {
     "both": COMPILES + BLOCK + f"result = [3 + {OURS}, {OURS} * 5 or block]\n",
     "rounds": COMPILES + f"result = 9721879.0 + 19 * {OURS}\n",
     "unwritten": COMPILES + "import torch\nresult = [torch.empty(2)[1], torch.Tensor().new_empty(1)[0]]\n",
+    "tunes": COMPILES + "import triton.testing\nassert triton.testing.do_bench(None) == 2\nresult = 1\n",
     "dies": COMPILES + f"import os\nresult = 1\nif {OURS}: os._exit(9)\n",
     "broken": "raise ImportError('no such thing')\n",
     "silent": COMPILES,
@@ -81,6 +82,7 @@ class Case(unittest.TestCase):
         (site / "triton" / "language").mkdir()
         (site / "triton" / "language" / "__init__.py").touch()
         (site / "triton" / "language" / "semantic.py").write_text(SEMANTIC)
+        (site / "triton" / "testing.py").write_text("def do_bench(f, warmup=25, rep=100): return warmup + rep\n")
         self.fake = standin_triton.write_program(self.folder / "tritonc")
         self.env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(site), str(HERE.parent)]), "TRITONC_SOCKET": "off",
                     "FAKE_LOG": str(self.folder / "log"), "FAKE_PTXAS": "/ptxas"}
@@ -99,14 +101,14 @@ class ProgramsTest(Case):
         self.assertEqual(r.returncode, 1, r.stdout + r.stderr)
         found = {row["name"][:-3]: row["verdict"] for row in json.loads(out.read_text())}
         self.assertEqual(found, {"good": "ok", "wrong": "WRONG", "fails": "FAILED", "refused": "FAILED", "without": "NOT OURS", "hangs": "HUNG",
-                                 "slow": "ok", "varies": "varies", "races": "varies", "both": "WRONG", "rounds": "ok", "unwritten": "ok", "dies": "FAILED",
+                                 "slow": "ok", "varies": "varies", "races": "varies", "both": "WRONG", "rounds": "ok", "unwritten": "ok", "tunes": "ok", "dies": "FAILED",
                                  "broken": "skipped", "silent": "skipped"}, r.stdout + r.stderr)
         self.assertRegex(r.stdout, r"fails.py +FAILED +ValueError: it is ours\n")
         self.assertRegex(r.stdout, r"varies.py +varies +result 1, and Triton's own with the blocks in the opposite order\n")
         self.assertRegex(r.stdout, r"races.py +varies +result 0, and Triton's own when it runs again\n")
         self.assertRegex(r.stdout, r"hangs.py +HUNG +no end in 9 s; it was in wait \(hangs.py:5\), called by <module> \(hangs.py:6\), with 1 kernels compiled\n")
         self.assertRegex(r.stdout, r"dies.py +FAILED +its process died\n")
-        self.assertIn("15 programs, ", r.stdout)
+        self.assertIn("16 programs, ", r.stdout)
         self.assertNotIn("noise", r.stdout)
         r = subprocess.run([*command, "--only", "good"], env=self.env, capture_output=True, text=True)
         self.assertEqual((r.returncode, r.stdout), (0, "1 programs, 1 kernels: 1 ok\n"))
@@ -138,6 +140,28 @@ class ProgramsTest(Case):
         said, _ = p.communicate()
         self.assertEqual({r["name"]: r["verdict"] for r in json.loads(out.read_text())}, {"good.py": "ok", "hangs.py": "late"})
         self.assertIn("2 programs, 1 kernels: 1 late, 1 ok\n", said)
+        self.assertEqual(p.returncode, 1)
+
+    def test_ended_late(self):
+        """What was found is told when the script is ended while it looks again at programs, too."""
+        names = {"good": PROGRAMS["good"], "wrong": PROGRAMS["wrong"], "hangs": PROGRAMS["hangs"]}
+        for name, text in names.items():
+            (self.folder / f"{name}.py").write_text(text)
+        out, tmp = self.folder / "out.json", self.folder / "tmp"
+        tmp.mkdir()
+        command = [sys.executable, str(HERE.parent / "check_programs.py"), str(self.folder), "--names", ",".join(names), "--program", str(self.fake),
+                   "--json", str(out), "--limit", "2"]
+        p = subprocess.Popen(command, env={**self.env, "TMPDIR": str(tmp)}, stdout=subprocess.PIPE, text=True)
+        while not list(tmp.glob("tritonc-programs-*/alone")) and p.poll() is None:
+            time.sleep(0.01)
+        p.terminate()
+        p.communicate()
+        found = {r["name"]: (r["verdict"], r["why"]) for r in json.loads(out.read_text())}
+        self.assertEqual(found["good.py"], ("ok", ""))
+        self.assertEqual(found["wrong.py"][0], "WRONG")
+        self.assertRegex(found["wrong.py"][1], "; Triton's own were not looked at when it runs again or with the blocks in the opposite order$")
+        self.assertEqual(found["hangs.py"][0], "HUNG")
+        self.assertRegex(found["hangs.py"][1], "no end in 2 s.*; it was not run again alone$")
         self.assertEqual(p.returncode, 1)
 
     def test_no_side(self):
