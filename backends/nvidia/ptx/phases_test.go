@@ -178,6 +178,8 @@ var phaseCases = map[string]func(b *llir.Builder, x, p llir.Value){
 		warp := b.LShr(b.And(x, b.M.I32(224)), 4)
 		odd := b.LShr(x, 4) // loses bits
 		storeAt(b, p, b.Shl(b.Or(warp, b.Xor(x, b.M.I32(1))), 2), b.Shl(b.Xor(x, b.Shl(x, 3)), 5), b.Shl(b.Or(odd, x), 2))
+		kept := b.And(odd, b.M.I32(6))
+		storeAt(b, p, b.Shl(b.And(odd, b.M.I32(7)), 5), b.Shl(b.And(odd, b.M.I32(-2)), 3), b.Add(b.Shl(kept, 9), kept))
 		b.Ret(nil)
 	},
 	"split products": func(b *llir.Builder, x, p llir.Value) {
@@ -366,6 +368,17 @@ var phaseCases = map[string]func(b *llir.Builder, x, p llir.Value){
 			number := b.SExt(b.Trunc(b.LShr(x, 8*k), llir.I8), []llir.Type{llir.I16, llir.I32}[k/2])
 			b.Store(number, b.PtrAdd(p, int64(64+4*k)), 4, false)
 		}
+		bytes := b.BitCast(b.Load(llir.I32, b.PtrAdd(p, 4), 4, false), b.M.Vec(4, llir.I8))
+		for k := range 3 { // fields of a byte, and bytes that are the first of a word
+			e := b.ExtractElement(bytes, k)
+			f := b.And(e, b.M.Int(llir.I8, 7))
+			storeAt(b, p, b.ZExt(f, llir.I32), b.ZExt(b.Add(f, b.M.Int(llir.I8, 1)), llir.I32))
+			if k > 0 {
+				storeAt(b, p, b.Select(b.ICmp(enum.IPredEQ, b.ZExt(b.LShr(e, 4), llir.I32), b.M.I32(2)), x, b.M.I32(k)))
+			}
+		}
+		other := b.BitCast(x, b.M.Vec(4, llir.I8))
+		b.Store(b.And(b.ExtractElement(other, 0), b.M.Int(llir.I8, 9)), b.PtrAdd(p, 100), 1, false)
 		y := b.Load(llir.I32, p, 4, false)
 		u, v := number(b, p, 1), number(b, p, 2)
 		half := b.Vector(b.Cast(llir.FPTrunc, u, llir.Half, 0), b.Cast(llir.FPTrunc, v, llir.Half, 0))
@@ -376,7 +389,8 @@ var phaseCases = map[string]func(b *llir.Builder, x, p llir.Value){
 		both := b.And(b.ICmp(enum.IPredSLT, x, y), b.ICmp(enum.IPredSGT, x, field))
 		at := b.GEP(llir.I32, p, b.SExt(y, llir.I64))
 		b.Store(b.Add(b.Mul(x, y), field), at, 4, false)
-		storeAll(b, p, b.BitCast(half, llir.I32), signed, high, b.ZExt(both, llir.I32))
+		halves := b.Vector(b.Trunc(b.LShr(b.Add(x, y), 16), llir.I16), b.Trunc(b.Sub(x, y), llir.I16))
+		storeAll(b, p, b.BitCast(half, llir.I32), signed, high, b.ZExt(both, llir.I32), b.BitCast(halves, llir.I32))
 	},
 	"copy carried": func(b *llir.Builder, x, p llir.Value) {
 		// The largest number so far, by a loop and by another one that goes on.

@@ -13,10 +13,14 @@ type rule struct {
 // rules are tried in this order, for each instruction after its operands.
 var rules = []rule{
 	{opPack, "two conversions to a half and a mov of both are one conversion", (*selector).packedConversion},
+	{opPack, "halves that were cut off two words are put together by one prmt", (*selector).lowHalves},
 	{opShl, "a number that is widened and multiplied is mul.wide", (*selector).wideProduct},
 	{opMul, "the same with other factors than powers of two", (*selector).wideProduct},
 	{opAdd, "an address is mad.wide of its base and an index", (*selector).multiplyAdd},
 	{opCvt, "the halves of a product are mul.lo and mul.hi, of other words one mov", (*selector).halfOf},
+	{opCvt, "a field of the lower half of a word, widened again, is one and of the word", (*selector).widenedField},
+	{opAnd, "a field of the first byte of a word is one of the word", (*selector).firstByte},
+	{opShl, "and what shifts all others out takes the word", (*selector).firstByte},
 	{opCvt, "a byte of a word is taken out with its sign by one prmt", (*selector).signedByte},
 	{opAnd, "a field of a word is bfe", (*selector).field},
 	{opShr, "the same where the mask comes first", (*selector).fieldOfMask},
@@ -94,6 +98,27 @@ func (s *selector) packedConversion(v *value) bool {
 	s.take(v, opInst, tNone, hi.args[0], lo.args[0])
 	v.text, v.flags = text, pure
 	return true
+}
+
+// lowHalves: {(short)a, (short)b} is the lower two bytes of a and of b, or the upper ones where
+// these are shifted down.
+func (s *selector) lowHalves(v *value) bool {
+	if v.class != r32 {
+		return false
+	}
+	var words [2]*value
+	selector := int64(0x5410)
+	for i, h := range v.args {
+		if h.op != opCvt || h.uses != 1 || h.args[0].class != r32 || h.from.signed() || h.typ != tU16 {
+			return false
+		}
+		words[i] = h.args[0]
+		if x := h.args[0]; x.op == opShr && x.args[1].isConst() && x.args[1].imm == 16 {
+			words[i] = x.args[0]
+			selector += 0x22 << (8 * i)
+		}
+	}
+	return s.take(v, opPrmt, tB32, words[0], words[1], s.f.constant(r32, selector))
 }
 
 // wideProduct: (long)x << 2 is mul.wide x, 4.
@@ -181,7 +206,9 @@ func (s *selector) signedByte(v *value) bool {
 		return false
 	}
 	x, at := cut.args[0], int64(0)
-	if x.op == opBfe && x.uses == 1 && x.args[0].class == r32 && x.args[1].isConst() && x.args[1].imm%8 == 0 && x.args[2].isConst() && x.args[2].imm >= 8 {
+	if w, n := loneByte(x); w != nil && x.uses == 1 {
+		x, at = w, n
+	} else if x.op == opBfe && x.uses == 1 && x.args[0].class == r32 && x.args[1].isConst() && x.args[1].imm%8 == 0 && x.args[2].isConst() && x.args[2].imm >= 8 {
 		x, at = x.args[0], x.args[1].imm/8
 	} else if x.op == opShr && x.uses == 1 && x.args[1].isConst() && x.args[1].imm%8 == 0 {
 		x, at = x.args[0], x.args[1].imm/8
@@ -197,6 +224,32 @@ func (s *selector) signedByte(v *value) bool {
 	cut.class, cut.from = r32, tNone
 	v.typ, v.from = tU16, tU32
 	return true
+}
+
+// widenedField: (int)((short)x & c) is x & c.
+func (s *selector) widenedField(v *value) bool {
+	m := v.args[0]
+	if v.from != tU16 || v.class != r32 || m.op != opAnd || !m.args[1].isConst() {
+		return false
+	}
+	cut := m.args[0]
+	if cut.op != opCvt || cut.from != tU32 || cut.typ != tU16 || cut.args[0].class != r32 {
+		return false
+	}
+	return s.take(v, opAnd, tB32, cut.args[0], s.f.constant(r32, int64(unsigned(m.args[1]))))
+}
+
+// firstByte: the first byte of a word need not be alone for what looks at no other one.
+func (s *selector) firstByte(v *value) bool {
+	cut, n := v.args[0], v.args[1]
+	if v.class != r16 || !n.isConst() || cut.op != opCvt || cut.uses != 1 || cut.args[0].uses != 1 {
+		return false
+	}
+	if v.op == opAnd && unsigned(n) > 0xFF || v.op == opShl && n.imm < 8 {
+		return false
+	}
+	x, at := loneByte(cut.args[0])
+	return x != nil && at == 0 && s.take(cut, opCvt, cut.typ, x)
 }
 
 // field: (x >> c) & mask is bfe, of a mask that is as long as it is.

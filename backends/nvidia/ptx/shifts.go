@@ -3,14 +3,17 @@ package ptx
 import "math/bits"
 
 // joinShifts shifts the operands of a logical operation in the place of its result, where
-// one of them is shifted already.
+// one of them is shifted already, and a field of what is shifted in the place of the field.
 func joinShifts(f *fn) {
 	f.countUses()
 	edit(f, func(e *editor, v *value) *value {
-		if v.op != opShl || !v.args[1].isConst() || v.class != r32 {
+		if v.op != opShl || !v.args[1].isConst() {
 			return nil
 		}
 		x, n := v.args[0], v.args[1].imm
+		if e.shiftField(v) || v.class != r32 {
+			return nil
+		}
 		if x.op != opAnd && x.op != opOr && x.op != opXor || x.uses != 1 {
 			return nil
 		}
@@ -35,6 +38,29 @@ func joinShifts(f *fn) {
 		return nil
 	})
 	sweep(f)
+}
+
+// shiftField makes ((x >> a) & mask) << b, of a field that nothing else needs, one shift and an
+// and with the mask where it comes to lie: the mask clears what the shifts lose.
+func (e *editor) shiftField(v *value) bool {
+	m, b := v.args[0], v.args[1].imm
+	if m.op != opAnd || m.uses != 1 || !m.args[1].isConst() || b < 0 || b >= int64(v.class.bits()) {
+		return false
+	}
+	s := m.args[0]
+	if s.op != opShr || s.typ.signed() || !s.args[1].isConst() || s.args[1].imm < 0 || s.args[1].imm >= int64(v.class.bits()) {
+		return false
+	}
+	x := s.args[0]
+	switch n := b - s.args[1].imm; {
+	case n > 0:
+		x = e.emit(opShl, bitsOf(v.class), v.class, x, e.constant(r32, n))
+	case n < 0:
+		x = e.emit(opShr, s.typ, v.class, x, e.constant(r32, -n))
+	}
+	v.op, v.typ, v.flags = opAnd, bitsOf(v.class), opTable[opAnd].flags
+	v.args = []*value{x, e.constant(v.class, m.args[1].imm<<b)}
+	return true
 }
 
 // shiftsTogether reports whether a shift and one to the left by n after it are one.

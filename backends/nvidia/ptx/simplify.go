@@ -363,6 +363,10 @@ func (f *fn) simplifySetp(v *value) *value {
 		x = x.args[0]
 		v.args = []*value{x, y}
 	}
+	if x.op == opCvt && x.from == tU16 && x.class == r32 && x.args[0].class == r16 && y.imm == int64(uint16(y.imm)) {
+		x, y = x.args[0], f.constant(r16, y.imm) // as the number that was widened
+		v.typ, v.args = tB16, []*value{x, y}
+	}
 	if y.imm == 1 && x.class != pred && zeroAbove(x, 1, 4) { // a bit is one where it is not zero
 		v.args, v.cmp = []*value{x, f.constant(y.class, 0)}, v.cmp.inverse(false)
 	}
@@ -437,6 +441,9 @@ func zeroAbove(v *value, w, depth int) bool {
 		}
 	case opBfe:
 		return !v.typ.signed() && v.args[2].isConst() && v.args[2].imm <= int64(w)
+	case opPrmt:
+		x, _ := loneByte(v)
+		return x != nil && w >= 8
 	case opLd:
 		return v.typ == tB8 && w >= 8
 	case opRem:

@@ -67,10 +67,23 @@ func (c *conv) part(words []*value, w, i int) *value {
 	if w == 16 {
 		return c.half(word, at/16)
 	}
-	if at == 0 {
-		return c.cvt(word, tU32, tU16)
+	return c.cvt(c.emit(opPrmt, tB32, r32, word, c.constant(r32, 0), c.constant(r32, byteAlone|int64(at/8))), tU32, tU16)
+}
+
+// byteAlone is the selector of a permutation of a word and zero that leaves the word's first
+// byte, with zeros above. What follows then need not clear these, as it had to if the word
+// itself was taken for its first byte.
+const byteAlone = 0x7770
+
+// loneByte returns the word of which v is a byte with zeros above, and which byte it is.
+func loneByte(v *value) (*value, int64) {
+	switch {
+	case v.op == opPrmt && v.args[1].isConst() && v.args[1].imm == 0 && v.args[2].isConst() && v.args[2].imm&^3 == byteAlone:
+		return v.args[0], v.args[2].imm & 3
+	case v.op == opBfe && v.typ == tU32 && v.args[1].isConst() && v.args[2].isConst() && v.args[1].imm%8 == 0 && v.args[2].imm == 8:
+		return v.args[0], v.args[1].imm / 8
 	}
-	return c.cvt(c.emit(opBfe, tU32, r32, word, c.constant(r32, int64(at)), c.constant(r32, 8)), tU32, tU16)
+	return nil, 0
 }
 
 // half is one of the halves of a word of 32 or 64 bits.
@@ -204,11 +217,10 @@ func byteOf(v *value) (*value, int) {
 	if v.op != opCvt || v.class != r16 || v.args[0].class != r32 || v.typ.signed() {
 		return nil, 0
 	}
-	x := v.args[0]
-	if x.op == opBfe && x.typ == tU32 && x.args[1].isConst() && x.args[2].isConst() && x.args[1].imm%8 == 0 && x.args[2].imm == 8 {
-		return x.args[0], int(x.args[1].imm / 8)
+	if x, at := loneByte(v.args[0]); x != nil {
+		return x, int(at)
 	}
-	return x, 0
+	return v.args[0], 0
 }
 
 // elementwise sets the result of an operation, of type t, of those on elements.

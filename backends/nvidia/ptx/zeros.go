@@ -106,6 +106,10 @@ func (z *zeros) of(v *value, depth int) uint64 {
 		if n := v.args[2]; !v.typ.signed() && n.isConst() && n.imm >= 0 && n.imm < 32 {
 			return all &^ (1<<n.imm - 1)
 		}
+	case opPrmt:
+		if x, _ := loneByte(v); x != nil {
+			return all &^ 0xFF
+		}
 	case opCvt:
 		if v.args[0].class == r32 && v.class == r64 && v.from == tU32 {
 			return arg(0) | all&^(1<<32-1)
