@@ -5,7 +5,8 @@
 
 It needs a GPU, torch and Triton. Each function starts with empty caches. A result that is
 not eager's is compared with that of Triton's own compiler: Inductor rounds less often
-than eager mode, draws other random numbers, and breaks ties in another order.
+than eager mode, draws other random numbers, and breaks ties in another order. Ended by SIGTERM, as
+timeout sends, it tells what was done.
 
     ok          as eager mode
     as Triton   not as eager mode, which may not run the function at all, but as with Triton alone
@@ -25,6 +26,7 @@ import json
 import math
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 import tempfile
@@ -290,12 +292,13 @@ def work(a):
     import torch  # noqa: F401
     session, rows = install(a.program, a.wheel), check_rows.rows()
     known = {e["name"] for e in resumed(a.resume)}
+    todo = [i for i, row in enumerate(rows) if a.only in row[0] and row[0] not in known]
     with open(a.log, "a", buffering=1) as log:
-        for i in claims(os.path.dirname(a.log), [i for i, row in enumerate(rows) if a.only in row[0] and row[0] not in known]):
+        print(json.dumps({"row": -1, "todo": [rows[i][0] for i in todo]}), file=log)
+        for i in claims(os.path.dirname(a.log), todo):
             row = rows[i]
             if time.time() > a.deadline:
-                print(json.dumps({"row": i, "name": row[0], "late": True}), file=log)
-                continue
+                break
             print(json.dumps({"row": i, "name": row[0], "begun": time.time()}), file=log)
 
             def theirs(i=i, row=row):
@@ -334,8 +337,8 @@ def child(a, log):
     return argv + (["--program", a.program] if a.program else []) + (["--wheel"] if a.wheel else []) + (["--resume", a.resume] if a.resume else [])
 
 
-def keep_running(a, log):
-    """Has a worker run to its end, over crashes and hangs."""
+def keep_running(a, log, asked):
+    """Has a worker run to its end, over crashes and hangs, or until the script is asked to end."""
     cpus = os.cpu_count() or 1
     env = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
     env.setdefault("TORCHINDUCTOR_COMPILE_THREADS", str(max(2, min(8, cpus // a.processes))))
@@ -353,10 +356,12 @@ def keep_running(a, log):
                 now = os.path.getsize(log) if os.path.exists(log) else 0
                 if now != size:
                     size, since = now, time.time()
-                if time.time() - since > a.limit:
+                if time.time() - since > a.limit or asked.is_set():
                     p.kill()
                     p.wait()
                     break
+        if asked.is_set():
+            return
         entries = read(log)
         if any("ended" in e for e in entries):
             return
@@ -393,9 +398,9 @@ def table(entries):
     out.append(f"{total['kernels']} kernels in {total['configurations']} configurations, {total['in_workers']} of them in workers of torch's, "
                f"{total['served']} by the server, {total['compiling']:.1f} s in tritonc")
     out += sources_line(rows)
-    late = sum("late" in e for e in entries)
+    late = {name for e in entries for name in e.get("todo", ())} - {e["name"] for e in rows}
     if late:
-        out.append(f"{late} functions were not begun within the budget")
+        out.append(f"{len(late)} functions were not done in time")
     errors = [e["error"] for e in entries if "error" in e]
     out += [f"a process did not work: {e}" for e in errors]
     good = counts.get("ok", 0) > 0 and not errors and not any(counts.get(v) for v in BAD)
@@ -427,11 +432,14 @@ def main(argv=None):
     a.deadline = time.time() + a.budget
     with tempfile.TemporaryDirectory(prefix="tritonc-check-") as tmp:
         logs = [os.path.join(tmp, f"log.{i}") for i in range(a.processes)]
-        threads = [threading.Thread(target=keep_running, args=(a, log)) for log in logs]
+        asked = threading.Event()
+        before = signal.signal(signal.SIGTERM, lambda *_: asked.set())
+        threads = [threading.Thread(target=keep_running, args=(a, log, asked)) for log in logs]
         for t in threads:
             t.start()
         for t in threads:
             t.join()
+        signal.signal(signal.SIGTERM, before)
         entries = earlier + [e for log in logs for e in read(log)]
     text, good = table(entries)
     print(text)

@@ -193,17 +193,21 @@ class TheirsTest(unittest.TestCase):
 
 # A worker that does to each of its rows what the row's name says.
 WORKER = """
-import json, os, sys, time
+import json, os, signal, sys, time
 sys.path.insert(0, {here!r})
 import check
 names, log = {names!r}, sys.argv[1]
 with open(log, "a", buffering=1) as f:
+    print(json.dumps({{"row": -1, "todo": names}}), file=f)
     for i in check.claims(os.path.dirname(log), range(len(names))):
         name = names[i]
         print(json.dumps({{"row": i, "name": name, "begun": 0}}), file=f)
         if name == "crash":
             sys.exit("boom")
         if name == "hang":
+            time.sleep(60)
+        if name == "end":
+            os.kill(os.getppid(), signal.SIGTERM)
             time.sleep(60)
         print(json.dumps({{"row": i, "name": name, "verdict": name, "why": "", "kernels": 1, "configurations": 2, "seconds": 0.1,
                            "compiling": 0.05, "in_workers": {workers}}}), file=f)
@@ -235,6 +239,13 @@ class ProcessesTest(unittest.TestCase):
         self.assertRegex(said, r"crash +CRASHED .*the process ended with status 1: boom")
         self.assertRegex(said, r"hang +HUNG .*no end in 4 s")
         self.assertIn("8 functions: 1 CRASHED, 1 HUNG, 6 ok", said)
+
+    def test_ended(self):
+        """A script that is ended tells what was done."""
+        status, said, entries = self.run_check("late", "end", "ok", "ok", more=["--processes", "1"])
+        self.assertIn("2 functions: 2 ok", said)
+        self.assertIn("2 functions were not done in time", said)
+        self.assertEqual(sorted(e["name"] for e in entries if "verdict" in e), ["ok", "ok"])
 
     def test_each_once(self):
         """Rows are claimed by one process each, the last row first."""
