@@ -147,12 +147,7 @@ func TestCollectsSeldomAlways(t *testing.T) {
 		}
 		return now()
 	}
-	defer func() {
-		target.mu.Lock()
-		defer target.mu.Unlock()
-		target.seldom = false
-		target.settle()
-	}()
+	defer forgetSeldom()
 	runtime.GC()
 	CollectSeldom()
 	small := func(percent int) bool { return percent > standardPercent }
@@ -177,6 +172,45 @@ func TestCollectsSeldomAlways(t *testing.T) {
 	if percent := settled(small); !small(percent) {
 		t.Errorf("with %d bytes in use again: %d", inUse(), percent)
 	}
+}
+
+// forgetSeldom undoes CollectSeldom.
+func forgetSeldom() {
+	target.mu.Lock()
+	defer target.mu.Unlock()
+	target.idle.Stop()
+	target.seldom, target.idle = false, nil
+	target.settle()
+}
+
+// TestFreesWhenIdle: a process that has compiled and does so no more gives back what it
+// does not use, and not while it compiles.
+func TestFreesWhenIdle(t *testing.T) {
+	defer func(d time.Duration) { idleTime = d }(idleTime)
+	idleTime = 20 * time.Millisecond
+	debug.FreeOSMemory()
+	before := heldBytes()
+	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // nobody but the timer collects
+	CollectSeldom()
+	defer forgetSeldom()
+	m := Start(WithMemory(t.Context(), 1<<30))
+	for range 64 {
+		b := make([]byte, 1<<20)
+		b[len(b)-1] = 1
+	}
+	time.Sleep(5 * idleTime)
+	if grown := heldBytes() - before; grown < 60<<20 {
+		t.Errorf("during a compile the process has grown by %d bytes", grown)
+	}
+	m.End()
+	grown := heldBytes() - before
+	for range 200 {
+		if grown = heldBytes() - before; grown < 16<<20 {
+			return
+		}
+		time.Sleep(idleTime)
+	}
+	t.Errorf("the process still holds %d bytes more than before", grown)
 }
 
 // Of two compiles the one that did more is the one to end, and their limits add up.
