@@ -182,8 +182,7 @@ func (p *printer) terminator(b, next *block) {
 	case t.ret:
 		p.location(t.loc)
 		for i, v := range t.args {
-			c := p.fn.rets[i]
-			p.str("\tst.param.b", itoa(paramBits(c)), " \t[", retPlace("func_retval0", p.fn.rets, i), "], ")
+			p.str("\tst.param.b", itoa(v.class.bits()), " \t[", retPlace("func_retval0", p.fn.rets, i), "], ")
 			p.operand(v, tNone)
 			p.str(";\n")
 		}

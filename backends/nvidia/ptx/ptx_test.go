@@ -151,3 +151,34 @@ func TestAtomicConstants(t *testing.T) {
 	})
 	has(t, text, "add.f32 \t%r1, [%rd1], 0f3FC00000;", "add.f64 \t%rd2, [%rd1+8], 0d3FF8000000000000;", "add.u32 \t%r2, [%rd1+16], 3;")
 }
+
+// A function stores its results by their own width; the caller reads as much of them.
+func TestNarrowResults(t *testing.T) {
+	for _, c := range []struct {
+		typ             llir.Type
+		width, register string
+	}{
+		{llir.IntN(8), "b16", "%rs"},
+		{llir.IntN(16), "b16", "%rs"},
+		{llir.Half, "b16", "%rs"},
+		{llir.I1, "b32", "%r"},
+		{llir.I32, "b32", "%r"},
+		{llir.F64, "b64", "%rd"},
+	} {
+		m, f := newKernel()
+		g := m.NewFunc("g", true, c.typ, llir.PtrIn(1))
+		b := llir.NewBuilder(g)
+		b.SetBlock(g.NewBlock(nil))
+		b.Ret(b.Load(c.typ, g.Param(0), 8, false))
+		b = llir.NewBuilder(f)
+		b.SetBlock(f.NewBlock(nil))
+		b.Store(b.Call(g.IR, f.Param(1)), f.Param(1), 8, false)
+		b.Ret(nil)
+		m.Number()
+		text, err := Translate(m, Options{CC: 80, SM: "sm_80", Version: 84})
+		if err != nil {
+			t.Fatal(err)
+		}
+		has(t, string(text), "st.param."+c.width+" \t[func_retval0], "+c.register, "ld.param."+c.width+" \t"+c.register)
+	}
+}
