@@ -354,6 +354,9 @@ func (f *fn) simplifySetp(v *value) *value {
 	if !y.isConst() {
 		return nil
 	}
+	if holds, known := decided(v); known {
+		return f.constant(pred, truth(holds))
+	}
 	if v.cmp != cmpEQ && v.cmp != cmpNE {
 		f.makeStrict(v)
 		return f.simplifyTruth(v)
@@ -371,6 +374,31 @@ func (f *fn) simplifySetp(v *value) *value {
 		v.args, v.cmp = []*value{x, f.constant(y.class, 0)}, v.cmp.inverse(false)
 	}
 	return f.simplifyTruth(v)
+}
+
+// decided reports whether the known bits of what a constant is compared with decide the
+// comparison, and how.
+func decided(v *value) (holds, known bool) {
+	x, y := v.args[0], v.args[1]
+	if x.class == pred {
+		return false, false
+	}
+	k := (&zeros{}).bits(x, 6)
+	least, most := x.constantOf(k.one), x.constantOf(^k.zero)
+	sign := uint64(1) << (x.class.bits() - 1)
+	switch c := unsigned(y); {
+	case v.cmp == cmpEQ || v.cmp == cmpNE:
+		return v.cmp == cmpNE, c&k.zero|^c&k.one != 0
+	case v.typ.signed() && (k.zero|k.one)&sign == 0: // a negative number is less
+		least, most = x.constantOf(k.one|sign), x.constantOf(^k.zero&^sign)
+	}
+	holds = compare(v.cmp, v.typ, least, y)
+	return holds, holds == compare(v.cmp, v.typ, most, y)
+}
+
+// constantOf is a constant of v's class, of no function.
+func (v *value) constantOf(bits uint64) *value {
+	return &value{op: opConst, class: v.class, imm: signExtend(int64(bits), v.class.bits())}
 }
 
 // makeStrict makes x >= c the comparison x > c-1, and x <= c that x < c+1, so that equal

@@ -43,101 +43,146 @@ func (f *fn) splitSum(b *block, v *value, zero uint64) {
 	v.args, v.flags = []*value{s, f.constant(r32, low)}, v.flags|disjoint
 }
 
-// zeros finds bits that are known to be zero.
+// knownBits are bits of a value that are zero, and bits that are one, of its class's width.
+type knownBits struct{ zero, one uint64 }
+
+// zeros finds bits that are known.
 type zeros struct {
-	// known are the bits of phis, while they are looked at, too; nil while phis have not got
-	// their operands.
+	// known are the zeros of phis; nil while phis have not got their operands.
 	known map[*value]uint64
+	// open are the phis whose zeros are assumed, until no operand refutes them.
+	open []*value
 }
 
-// of returns the bits of v that are zero, of its class's width.
-func (z *zeros) of(v *value, depth int) uint64 {
+// of returns the bits of v that are zero.
+func (z *zeros) of(v *value, depth int) uint64 { return z.bits(v, depth).zero }
+
+// bits returns the bits of v that are known.
+func (z *zeros) bits(v *value, depth int) knownBits {
 	all := ^uint64(0)
 	if n := v.class.bits(); n < 64 {
 		all = 1<<n - 1
 	}
 	if v.isConst() {
-		return ^unsigned(v) & all
+		return knownBits{^unsigned(v) & all, unsigned(v)}
 	}
 	if depth == 0 || v.class == pred || v.typ.isFloat() {
-		return 0
+		return knownBits{}
 	}
-	arg := func(i int) uint64 { return z.of(v.args[i], depth-1) }
+	arg := func(i int) knownBits { return z.bits(v.args[i], depth-1) }
 	count := func() (uint, bool) {
 		n := v.args[1]
 		return uint(n.imm), n.isConst() && n.imm >= 0 && n.imm < int64(v.class.bits())
 	}
 	switch v.op {
 	case opPhi:
-		if z.known == nil {
-			return 0
+		if z.known != nil {
+			return knownBits{z.ofPhi(v) & all, 0}
 		}
-		return z.ofPhi(v, depth) & all
 	case opAnd:
-		return arg(0) | arg(1)
-	case opOr, opXor, opSelp:
-		return arg(0) & arg(1)
-	case opAdd:
 		x, y := arg(0), arg(1)
-		if x|y == all {
-			return x & y
-		}
-		low := min(bits.TrailingZeros64(^x), bits.TrailingZeros64(^y))
-		return 1<<low - 1
+		return knownBits{x.zero | y.zero, x.one & y.one}
+	case opOr:
+		x, y := arg(0), arg(1)
+		return knownBits{x.zero & y.zero, x.one | y.one}
+	case opXor:
+		x, y := arg(0), arg(1)
+		return knownBits{x.zero&y.zero | x.one&y.one, x.zero&y.one | x.one&y.zero}
+	case opSelp:
+		x, y := arg(0), arg(1)
+		return knownBits{x.zero & y.zero, x.one & y.one}
+	case opNot:
+		x := arg(0)
+		return knownBits{x.one, x.zero}
+	case opAdd:
+		return sumBits(arg(0), arg(1), 0, all)
+	case opSub:
+		y := arg(1)
+		return sumBits(arg(0), knownBits{y.one, y.zero}, 1, all)
 	case opMul:
-		low := bits.TrailingZeros64(^arg(0)) + bits.TrailingZeros64(^arg(1))
+		low := bits.TrailingZeros64(^arg(0).zero) + bits.TrailingZeros64(^arg(1).zero)
 		if low >= 64 {
-			return all
+			return knownBits{all, 0}
 		}
-		return (1<<low - 1) & all
+		return knownBits{(1<<low - 1) & all, 0}
+	case opRem:
+		if n := v.args[1]; n.isConst() && bits.OnesCount64(unsigned(n)) == 1 { // what divides it keeps its low bits
+			x, low := arg(0), unsigned(n)-1
+			return knownBits{x.zero & low, x.one & low}
+		}
 	case opShl:
 		if n, ok := count(); ok {
-			return (arg(0)<<n | (1<<n - 1)) & all
+			x := arg(0)
+			return knownBits{(x.zero<<n | (1<<n - 1)) & all, x.one << n & all}
 		}
 	case opShr:
 		if n, ok := count(); ok {
-			x := arg(0)
-			if v.typ.signed() && x>>(v.class.bits()-1) == 0 {
-				return x >> n // the sign comes in
+			x, sign, in := arg(0), uint64(1)<<(v.class.bits()-1), all&^(all>>n)
+			k := knownBits{x.zero >> n, x.one >> n}
+			switch { // what comes in
+			case !v.typ.signed() || x.zero&sign != 0:
+				k.zero |= in
+			case x.one&sign != 0:
+				k.one |= in
 			}
-			return x>>n | all&^(all>>n)
+			return k
 		}
 	case opBfe:
 		if n := v.args[2]; !v.typ.signed() && n.isConst() && n.imm >= 0 && n.imm < 32 {
-			return all &^ (1<<n.imm - 1)
+			return knownBits{all &^ (1<<n.imm - 1), 0}
 		}
 	case opPrmt:
 		if x, _ := loneByte(v); x != nil {
-			return all &^ 0xFF
+			return knownBits{all &^ 0xFF, 0}
 		}
 	case opCvt:
 		if v.args[0].class == r32 && v.class == r64 && v.from == tU32 {
-			return arg(0) | all&^(1<<32-1)
+			x := arg(0)
+			return knownBits{x.zero | all&^(1<<32-1), x.one}
 		}
 	case opInst:
 		if s, ok := v.aux.(string); ok {
-			return all &^ (1<<registerBits(s) - 1)
+			return knownBits{all &^ (1<<registerBits(s) - 1), 0}
 		}
 	}
-	return 0
+	return knownBits{}
 }
 
-// ofPhi assumes that a phi has the zeros of its first value at the lower end, and keeps
-// what its other values do not refute.
-func (z *zeros) ofPhi(p *value, depth int) uint64 {
+// sumBits are the known bits of x + y + carry: those at which both are known, and what is
+// carried there is the same for the least and the greatest values that they may have.
+func sumBits(x, y knownBits, carry, all uint64) knownBits {
+	most, least := ^x.zero+^y.zero+carry, x.one+y.one+carry
+	carries := ^(most ^ x.zero ^ y.zero) | (least ^ x.one ^ y.one)
+	known := (x.zero | x.one) & (y.zero | y.one) & carries & all
+	return knownBits{^most & known, least & known}
+}
+
+// ofPhi assumes that a phi, and each other that it depends on, is zero, and keeps what no
+// operand of any of them refutes.
+func (z *zeros) ofPhi(p *value) uint64 {
 	if k, ok := z.known[p]; ok {
 		return k
 	}
+	first := len(z.open) == 0
 	z.known[p] = ^uint64(0)
-	for changed := true; changed; {
-		all := z.known[p]
-		for _, a := range p.args {
-			if a != p {
-				all &= z.of(a, depth-1)
-			}
-		}
-		changed = all != z.known[p]
-		z.known[p] = all
+	z.open = append(z.open, p)
+	if !first {
+		return ^uint64(0)
 	}
+	for changed := true; changed; {
+		changed = false
+		for i := 0; i < len(z.open); i++ { // there may come more
+			q := z.open[i]
+			all := z.known[q]
+			for _, a := range q.args {
+				if a != q {
+					all &= z.of(a, 8)
+				}
+			}
+			changed = changed || all != z.known[q]
+			z.known[q] = all
+		}
+	}
+	z.open = z.open[:0]
 	return z.known[p]
 }
