@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/tritonc/tritonc/core/diag"
-	"github.com/tritonc/tritonc/driver/bench/plot"
 	"github.com/tritonc/tritonc/driver/bench/table"
 )
 
@@ -149,12 +148,12 @@ func (b *bencher) draw(t *table.Table, i, n int) error {
 			}
 			one.Rows = append(one.Rows, row)
 		}
-		var picture bytes.Buffer
-		if err := plot.Write(&picture, &one, plot.Format(b.flags.plot)); err != nil {
+		picture, err := drawTable(b.plotter, table.PictureFormat(b.flags.plot), &one)
+		if err != nil {
 			return err
 		}
 		path := nameOf(nameOf(b.flags.plot, t.Title, i, n), unit, k, len(units))
-		if err := writeFile(path, picture.Bytes()); err != nil {
+		if err := writeFile(path, picture); err != nil {
 			return err
 		}
 	}

@@ -13,7 +13,6 @@ import (
 	"github.com/tritonc/tritonc/core/diag"
 	"github.com/tritonc/tritonc/driver"
 	"github.com/tritonc/tritonc/driver/bench"
-	"github.com/tritonc/tritonc/driver/bench/plot"
 	"github.com/tritonc/tritonc/driver/bench/table"
 	"github.com/tritonc/tritonc/driver/simulated"
 )
@@ -145,6 +144,7 @@ type bencher struct {
 	metrics   []metric
 	quantiles []quantile
 	baselines []baseline
+	plotter   string // the program that draws
 
 	tables []*table.Table
 	bar    benchProgress
@@ -162,8 +162,13 @@ func (b *bencher) read(cmd *cobra.Command) (err error) {
 	if b.quantiles, err = parseQuantiles(f.quantiles); err != nil {
 		return err
 	}
-	if f.plot != "" && plot.Format(f.plot) == "" {
-		return usagef("--plot %s: its name should end in .%s", f.plot, strings.Join(plot.Formats, " or ."))
+	if f.plot != "" {
+		if table.PictureFormat(f.plot) == "" {
+			return usagef("--plot %s: its name should end in .%s", f.plot, strings.Join(table.PictureFormats, " or ."))
+		}
+		if b.plotter, err = plotProgram(); err != nil {
+			return err
+		}
 	}
 	if f.sample < 0 || !(f.warmup >= 0) || !(f.rep >= 0) {
 		return usagef("--warmup, --rep and --sample cannot be negative")

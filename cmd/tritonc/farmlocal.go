@@ -4,10 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
-	"runtime"
 
 	"github.com/tritonc/tritonc/farm/local"
 )
@@ -27,23 +24,7 @@ func natsFolder(env *environment) local.Folder {
 }
 
 // natsProgram is the server's program beside this one; "" where it is not there.
-func natsProgram() string {
-	exe, err := os.Executable()
-	if err != nil {
-		return ""
-	}
-	if real, err := filepath.EvalSymlinks(exe); err == nil {
-		exe = real
-	}
-	path := filepath.Join(filepath.Dir(exe), local.Program)
-	if runtime.GOOS == "windows" {
-		path += ".exe"
-	}
-	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		return ""
-	}
-	return path
-}
+func natsProgram() string { return besideThis(local.Program) }
 
 // reach is settings, of a server of this machine where neither the command line nor the
 // project names one: that which runs, or with start a new one, which ends with this

@@ -15,6 +15,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/tritonc/tritonc/driver/bench/plot"
+	"github.com/tritonc/tritonc/driver/bench/table"
 	"github.com/tritonc/tritonc/internal/ascendstandin"
 	"github.com/tritonc/tritonc/internal/cudastandin"
 	"github.com/tritonc/tritonc/internal/hipstandin"
@@ -24,7 +26,15 @@ func TestMain(m *testing.M) {
 	if os.Getenv(deafVar) != "" {
 		deaf()
 	}
-	testscript.Main(removing{m}, map[string]func(){"tritonc": main})
+	testscript.Main(removing{m}, map[string]func(){"tritonc": main, table.PlotProgram: drawPicture})
+}
+
+// drawPicture is the program tritonc-plot.
+func drawPicture() {
+	if err := plot.Filter(os.Stdin, os.Stdout, os.Args[1]); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
 }
 
 // removing runs the tests and removes what buildBackends built.

@@ -29,12 +29,16 @@ type rule struct {
 // natsClient is what a program links that speaks with a NATS server.
 var natsClient = []string{"github.com/nats-io/nats.go", "github.com/nats-io/nkeys", "github.com/nats-io/nuid", "github.com/klauspost/compress", "golang.org/x/crypto", "golang.org/x/sys"}
 
-// natsServer is the server, which costs a program that links it 17 MB, and each of its
-// processes 4 ms.
-const natsServer = "github.com/nats-io/nats-server"
-
-// serverRooms are those that may link it.
-var serverRooms = []string{"internal/natstest", "cmd/tritonc-nats"}
+// programsApart are libraries that cost a program which links them much room and time of
+// each start, and the rooms that may: the NATS server is 17 MB and 4 ms, gonum's plots are
+// 7 MB and 2 ms.
+var programsApart = []struct {
+	library string
+	rooms   []string
+}{
+	{"github.com/nats-io/nats-server", []string{"internal/natstest", "cmd/tritonc-nats"}},
+	{"gonum.org/v1/plot", []string{"driver/bench/plot", "cmd/tritonc-plot"}},
+}
 
 // spans is what a room links that records spans: OpenTelemetry's API, without the SDK.
 var spans = []string{
@@ -144,6 +148,7 @@ var rules = []rule{
 	{"farm/times", []string{"core/...", "plugin-sdk/...", "driver/...", "farm/bus", "farm/sign"}, nil, "times are what driver/tune measures"},
 	{"cmd/tritonc/tracing", []string{"core/span"}, nil, "where spans go is not an affair of what they are about"},
 	{"cmd/tritonc/serve/...", []string{"core/...", "plugin-sdk/...", "cmd/tritonc/serve/..."}, nil, "who is served, and when, is not an affair of devices and verbs"},
+	{"cmd/tritonc-plot", []string{"driver/bench/plot", "driver/bench/table"}, nil, "who draws a table knows nothing of where it comes from"},
 	{"cmd/tritonc-nats", []string{"core/filememo", "core/trust", "farm/local"}, nil, "a server knows nothing of what it keeps"},
 	{"cmd/...", []string{"backends/npu/chip", "core/...", "plugin-sdk/...", "driver/...", "farm/...", "cmd/..."}, nil, "the command reaches a backend only as a process; chips are what simulated devices know"},
 	{"internal/golden", nil, nil, "a test library"},
@@ -191,8 +196,10 @@ func violations(pkg string, deps []string, foreign []string) []string {
 		}
 	}
 	for _, dep := range foreign {
-		if strings.HasPrefix(dep, natsServer) && !slices.Contains(serverRooms, pkg) {
-			bad = append(bad, fmt.Sprintf("%s depends on %s, which is for %s only", pkg, dep, strings.Join(serverRooms, ", ")))
+		for _, apart := range programsApart {
+			if strings.HasPrefix(dep, apart.library) && !slices.Contains(apart.rooms, pkg) {
+				bad = append(bad, fmt.Sprintf("%s depends on %s, which is for %s only", pkg, dep, strings.Join(apart.rooms, ", ")))
+			}
 		}
 	}
 	if r.external == nil {
@@ -304,6 +311,8 @@ func TestRulesBite(t *testing.T) {
 		{"cmd/tritonc", nil, []string{"github.com/nats-io/nats.go"}, true},
 		{"cmd/tritonc", nil, []string{"github.com/nats-io/nats-server/v2/server"}, false},
 		{"cmd/tritonc-nats", nil, []string{"github.com/nats-io/nats-server/v2/server"}, true},
+		{"cmd/tritonc", []string{"driver/bench/table"}, []string{"gonum.org/v1/plot"}, false},
+		{"cmd/tritonc-plot", []string{"driver/bench/plot", "driver/bench/table"}, []string{"gonum.org/v1/plot"}, true},
 		{"internal/natstest", nil, []string{"github.com/nats-io/nats-server/v2/server"}, true},
 		{"farm/bus", []string{"core/cache"}, nil, false},
 		{"newroom", nil, nil, false},

@@ -213,7 +213,7 @@ func (r *release) packages() ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	list := []string{"./cmd/tritonc", "./cmd/tritonc-nats"}
+	list := []string{"./cmd/tritonc", "./cmd/tritonc-nats", "./cmd/tritonc-plot"}
 	for _, dir := range found {
 		rel, err := filepath.Rel(r.root, dir)
 		if err != nil {

@@ -1,8 +1,8 @@
 // Package plot draws tables of benchmarks as Triton's perf_report does: a line for
 // each of a table's lines, with a band where there is one, over the first of its X.
 //
-// It is apart from package table since drawing brings fonts and image libraries of
-// several megabytes, which only a program that draws should carry.
+// Drawing brings fonts and image libraries of several megabytes, which take two milliseconds
+// of each start: only tritonc-plot has them.
 package plot
 
 import (
@@ -10,7 +10,6 @@ import (
 	"image/color"
 	"io"
 	"math"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -33,19 +32,16 @@ const (
 	margin        = 6 // points
 )
 
-// Formats are the endings of the files that Write draws.
-var Formats = []string{"svg", "png"}
-
-// Format is the format that a file's name ends in, or "".
-func Format(path string) string {
-	ending := strings.ToLower(strings.TrimPrefix(filepath.Ext(path), "."))
-	if slices.Contains(Formats, ending) {
-		return ending
+// Filter draws the table that r has, as Encode writes it, to w.
+func Filter(r io.Reader, w io.Writer, format string) error {
+	t, err := table.Decode(r)
+	if err != nil {
+		return err
 	}
-	return ""
+	return Write(w, t, format)
 }
 
-// Write draws a table in one of Formats.
+// Write draws a table in one of table.PictureFormats.
 func Write(w io.Writer, t *table.Table, format string) error {
 	p, err := picture(t)
 	if err != nil {

@@ -87,11 +87,3 @@ func TestPNG(t *testing.T) {
 		t.Errorf("%v, %v", img.Bounds(), err)
 	}
 }
-
-func TestFormat(t *testing.T) {
-	for path, want := range map[string]string{"a.svg": "svg", "b/c.PNG": "png", "d.pdf": "", "svg": ""} {
-		if got := Format(path); got != want {
-			t.Errorf("%s is %q, want %q", path, got, want)
-		}
-	}
-}
