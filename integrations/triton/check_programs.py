@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 """Runs programs that use Triton, through tritonc and with Triton alone, and compares what they find.
 
-    integrations/triton/check_programs.py FOLDER [--only TEXT] [--names NAMES] [--budget SECONDS] [--at-once 6] [--json FILE]
+    integrations/triton/check_programs.py FOLDER [--only TEXT] [--names NAMES] [--budget SECONDS] [--at-once 6] [--json FILE] [--resume FILE]
 
 It needs a GPU, torch and Triton. A program is a Python file of FOLDER that leaves results
 in variables whose names begin with "result", as those of TritonBench do: tensors and
 numbers in dicts, lists and tuples. Random numbers have the same seed on both sides.
 
     ok          the same results (check.py's tolerances)
-    late        not begun within the budget, or under way when the script was ended (SIGTERM, as timeout sends)
+    late        not begun within the budget, not done by Triton in the limit, or under way when the script
+                was ended (SIGTERM, as timeout sends)
     varies      other results, and Triton's own are others when it runs the program again, or with the
                 blocks of each kernel in the opposite order: its blocks write to the same places, or
                 beyond tensors. Results that are the same in all of Triton's runs are compared.
@@ -175,8 +176,16 @@ def side(a):
 
 
 def programs(a):
-    found = {p.stem: p for p in sorted(a.folder.glob("*.py")) if a.only in p.name}
+    known = {row["name"] for row in resumed(a)}
+    found = {p.stem: p for p in sorted(a.folder.glob("*.py")) if a.only in p.name and p.name not in known}
     return list(found.values()) if a.names is None else [found[n] for n in a.names.split(",") if n in found]
+
+
+def resumed(a):
+    """The rows of an earlier run that need not be found again."""
+    if not a.resume:
+        return []
+    return [row for row in json.loads(pathlib.Path(a.resume).read_text()) if row["verdict"] not in (*BAD, "late")]
 
 
 def left(folder, path):
@@ -197,9 +206,12 @@ def verdict(path, folders):
     theirs, ours = (left(folders[who], path) for who in ("triton", "tritonc"))
     if "late" in theirs or "late" in ours:
         return {"verdict": "late", "why": "not begun within the budget"}
+    if theirs.get("killed"):
+        return {"verdict": "late", "why": f"with Triton alone: {theirs['error']}"}
     if "error" in theirs or not theirs["results"]:
         return {"verdict": "skipped", "why": theirs.get("error", "it leaves no result")}
-    facts = {"kernels": ours.get("compiled", 0), **{k: ours[k] for k in ("from_source", "not_source") if k in ours}}
+    facts = {"kernels": ours.get("compiled", 0), "seconds": {"triton": theirs.get("seconds"), "tritonc": ours.get("seconds")},
+             **{k: ours[k] for k in ("from_source", "not_source") if k in ours}}
     if "error" in ours:
         if ours.get("killed"):
             return {"verdict": "HUNG", "why": f"{ours['error']}, with {facts['kernels']} kernels compiled", **facts}
@@ -281,6 +293,7 @@ def main(argv=None):
     p.add_argument("--limit", type=float, default=90, help="seconds that one program may take (%(default)s)")
     p.add_argument("--program", help="the tritonc to check")
     p.add_argument("--json", help="a file for all that was found")
+    p.add_argument("--resume", metavar="FILE", help="what --json left before: programs with a verdict that is not bad are not run again")
     p.add_argument("--side", choices=("triton", "tritonc"), help=argparse.SUPPRESS)
     p.add_argument("--out", help=argparse.SUPPRESS)
     p.add_argument("--deadline", type=float, help=argparse.SUPPRESS)
@@ -290,6 +303,8 @@ def main(argv=None):
     if a.side:
         return side(a)
     if not programs(a):
+        if resumed(a):
+            return told(resumed(a), a.json, 0)
         p.error(f"there is no program in {a.folder}" + (f" of the names {a.names}" if a.names else ""))
     deadline = time.time() + a.budget if a.budget else None
     with tempfile.TemporaryDirectory(prefix="tritonc-programs-") as tmp:
@@ -303,7 +318,7 @@ def main(argv=None):
             env["TRITON_CACHE_DIR"] = os.path.join(tmp, who + "-cache")
             command = [sys.executable, __file__, str(a.folder), "--side", "tritonc" if ours else "triton", "--out", folders[who], "--only", a.only,
                        "--at-once", str(a.at_once), "--limit", str(a.limit), *(["--program", a.program] if a.program else []),
-                       *(["--names", names] if names else []), *(["--deadline", str(deadline)] if deadline else []), *flags]
+                       *(["--names", names] if names else []), *(["--resume", a.resume] if a.resume else []), *(["--deadline", str(deadline)] if deadline else []), *flags]
             started.append(subprocess.Popen(command, env=env, stdin=subprocess.DEVNULL, start_new_session=True))
             return started[-1]
 
@@ -355,7 +370,7 @@ def main(argv=None):
             settle("WRONG", settle_wrong)
             statuses.append(1)
         rows = list(rows.values())
-    return told(rows, a.json, any(statuses))
+    return told(resumed(a) + rows, a.json, any(statuses))
 
 
 def told(rows, path, status):

@@ -67,6 +67,7 @@ PROGRAMS = {
     "dies": COMPILES + f"import os\nresult = 1\nif {OURS}: os._exit(9)\n",
     "broken": "raise ImportError('no such thing')\n",
     "silent": COMPILES,
+    "late": COMPILES + f"import time\nresult = 1\nif not {OURS}: time.sleep(1e6)\n",
 }
 
 
@@ -102,14 +103,20 @@ class ProgramsTest(Case):
         found = {row["name"][:-3]: row["verdict"] for row in json.loads(out.read_text())}
         self.assertEqual(found, {"good": "ok", "wrong": "WRONG", "fails": "FAILED", "refused": "FAILED", "without": "NOT OURS", "hangs": "HUNG",
                                  "slow": "ok", "varies": "varies", "races": "varies", "both": "WRONG", "rounds": "ok", "unwritten": "ok", "tunes": "ok", "dies": "FAILED",
-                                 "broken": "skipped", "silent": "skipped"}, r.stdout + r.stderr)
+                                 "broken": "skipped", "silent": "skipped", "late": "late"}, r.stdout + r.stderr)
         self.assertRegex(r.stdout, r"fails.py +FAILED +ValueError: it is ours\n")
         self.assertRegex(r.stdout, r"varies.py +varies +result 1, and Triton's own with the blocks in the opposite order\n")
         self.assertRegex(r.stdout, r"races.py +varies +result 0, and Triton's own when it runs again\n")
         self.assertRegex(r.stdout, r"hangs.py +HUNG +no end in 9 s; it was in wait \(hangs.py:5\), called by <module> \(hangs.py:6\), with 1 kernels compiled\n")
         self.assertRegex(r.stdout, r"dies.py +FAILED +its process died\n")
-        self.assertIn("16 programs, ", r.stdout)
+        self.assertIn("17 programs, ", r.stdout)
         self.assertNotIn("noise", r.stdout)
+        earlier = self.folder / "earlier.json"
+        earlier.write_text(json.dumps([r for r in json.loads(out.read_text()) if r["name"] != "good.py"]))
+        r = subprocess.run([*command, "--names", "good,broken,varies", "--resume", str(earlier)], env=self.env, capture_output=True, text=True)
+        self.assertIn("9 programs, ", r.stdout)
+        self.assertIn(": 5 ok, 2 skipped, 2 varies\n", r.stdout)
+        self.assertEqual(json.loads(out.read_text())[-1]["name"], "good.py")
         r = subprocess.run([*command, "--only", "good"], env=self.env, capture_output=True, text=True)
         self.assertEqual((r.returncode, r.stdout), (0, "1 programs, 1 kernels: 1 ok\n"))
         r = subprocess.run([*command, "--names", "good,races,silent"], env=self.env, capture_output=True, text=True)
