@@ -18,7 +18,7 @@ numbers in dicts, lists and tuples. Random numbers have the same seed on both si
 
 NOT OURS: a program that runs, and of which tritonc compiled nothing. HUNG: one that does not end in
 three times the limit either, with nothing beside it; what it did then is told. Memory that nobody
-has written is 0 on both sides, and autotuners measure a configuration for a millisecond. With
+has written is 0 on both sides, and of an autotuner's configurations all run and the first is taken. With
 TRITONC_FROM_SOURCE=1 in the environment tritonc's side is in source mode, and the table says how many
 kernels came from their files.
 """
@@ -27,6 +27,7 @@ import argparse
 import contextlib
 import faulthandler
 import functools
+import itertools
 import json
 import os
 import pathlib
@@ -67,11 +68,19 @@ def clear_memory(torch):
         setattr(space, name, cleared(getattr(space, name)))
 
 
-def measure_shortly():
-    """Has autotuners compile and run every configuration, but measure it for a millisecond and not an
-    eighth of a second: which of them is fastest is not checked."""
+def take_first(torch):
+    """Has autotuners compile and run every configuration, and take the first one that runs. The fastest may
+    be another one the next time, and what a program leaves may depend on it."""
     import triton.testing
-    triton.testing.do_bench = functools.partial(triton.testing.do_bench, warmup=1, rep=1)
+    ranks = itertools.count(1.0)
+
+    def measure(fn, *_, quantiles=None, **__):
+        fn()
+        torch.cuda.synchronize()
+        rank = next(ranks)
+        return [rank] * len(quantiles) if quantiles else rank
+
+    triton.testing.do_bench = measure
 
 
 def turn_blocks():
@@ -137,13 +146,13 @@ def where(path):
 
 def side(a):
     """Forks a process for each program, several at once."""
-    import torch  # noqa: F401  what is loaded here a program need not load
+    import torch  # what is loaded here a program need not load
     import triton  # noqa: F401
     session = None
     if a.side == "tritonc":
         import tritonc.triton as package
         session = package.install(a.program).session
-    measure_shortly()
+    take_first(torch)
     if a.turned:
         turn_blocks()
     todo, running = programs(a), {}

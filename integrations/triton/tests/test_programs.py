@@ -63,7 +63,8 @@ PROGRAMS = {
     "both": COMPILES + BLOCK + f"result = [3 + {OURS}, {OURS} * 5 or block]\n",
     "rounds": COMPILES + f"result = 9721879.0 + 19 * {OURS}\n",
     "unwritten": COMPILES + "import torch\nresult = [torch.empty(2)[1], torch.Tensor().new_empty(1)[0]]\n",
-    "tunes": COMPILES + "import triton.testing\nassert triton.testing.do_bench(None) == 2\nresult = 1\n",
+    "tunes": COMPILES + "from triton.testing import do_bench\nran = []\nfirst = do_bench(lambda: ran.append(1), warmup=9)\n"
+             "second, _ = do_bench(lambda: ran.append(2), quantiles=(0.5, 0.2))\nassert first < second\nresult = ran\n",
     "dies": COMPILES + f"import os\nresult = 1\nif {OURS}: os._exit(9)\n",
     "broken": "raise ImportError('no such thing')\n",
     "silent": COMPILES,
@@ -83,7 +84,7 @@ class Case(unittest.TestCase):
         (site / "triton" / "language").mkdir()
         (site / "triton" / "language" / "__init__.py").touch()
         (site / "triton" / "language" / "semantic.py").write_text(SEMANTIC)
-        (site / "triton" / "testing.py").write_text("def do_bench(f, warmup=25, rep=100): return warmup + rep\n")
+        (site / "triton" / "testing.py").touch()
         self.fake = standin_triton.write_program(self.folder / "tritonc")
         self.env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(site), str(HERE.parent)]), "TRITONC_SOCKET": "off",
                     "FAKE_LOG": str(self.folder / "log"), "FAKE_PTXAS": "/ptxas"}
