@@ -48,7 +48,7 @@ type localID interface{ ID() int64 }
 func (m *module) convert(irf *ir.Func) *fn {
 	f := &fn{
 		mod: m, name: mangle(irf.GlobalName),
-		consts: make(map[constKey]*value), syms: make(map[string]*value), align: 1,
+		consts: make(map[constKey]*value), syms: make(map[string]*value), align: 1, entry: irf.CallingConv == ptxKernel,
 	}
 	last := int64(0)
 	for _, b := range irf.Blocks {
@@ -85,7 +85,7 @@ func (m *module) convert(irf *ir.Func) *fn {
 			v.imm, v.loc = int64(len(f.params)), f.loc
 			f.params = append(f.params, v)
 			entry.append(v)
-			narrow := irf.CallingConv == ptxKernel && llir.IsInt(p.Typ) && llir.Width(p.Typ) <= 8
+			narrow := f.entry && llir.IsInt(p.Typ) && llir.Width(p.Typ) <= 8
 			if narrow {
 				v.typ = tB8
 			}

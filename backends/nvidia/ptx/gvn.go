@@ -120,9 +120,14 @@ func shareValues(f *fn) {
 			*a = by[(*a).id]
 		}
 	}
+	var facts []fact
 	var walk func(*block)
 	walk = func(b *block) {
-		before := len(table.entries)
+		before, known := len(table.entries), len(facts)
+		if is, ok := factOf(b); ok {
+			resolve(&is.cond)
+			facts = append(facts, is)
+		}
 		kept := b.insts[:0]
 		for _, v := range b.insts {
 			f.mod.meter.Visit()
@@ -130,6 +135,10 @@ func shareValues(f *fn) {
 				resolve(&v.args[i])
 			}
 			if s := f.simplify(v); s != nil && s != v {
+				by[v.id] = s
+				continue
+			}
+			if s := extremeBy(v, facts); s != nil {
 				by[v.id] = s
 				continue
 			}
@@ -155,6 +164,7 @@ func shareValues(f *fn) {
 			walk(c)
 		}
 		table.cut(before)
+		facts = facts[:known]
 	}
 	walk(f.blocks[0])
 	f.eachArg(resolve)

@@ -126,6 +126,7 @@ type fn struct {
 	local  int // bytes of local memory
 	align  int // of it
 	loc    llir.Location
+	entry  bool // a kernel, which others do not call
 	// rets are the classes of the results.
 	rets []class
 

@@ -17,10 +17,11 @@ const (
 	spaceShared  = 3
 	spaceConst   = 4
 	spaceLocal   = 5
+	spaceParam   = 101 // parameters of kernels
 )
 
 var spaceNames = map[int]string{
-	spaceGlobal: "global", spaceShared: "shared", spaceConst: "const", spaceLocal: "local", 7: "shared::cluster",
+	spaceGlobal: "global", spaceShared: "shared", spaceConst: "const", spaceLocal: "local", 7: "shared::cluster", spaceParam: "param",
 }
 
 // access is what a load or store is beside its operands.

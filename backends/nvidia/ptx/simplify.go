@@ -181,6 +181,14 @@ func (f *fn) simplifyLogic(v *value) *value {
 		return x
 	}
 	if !y.isConst() {
+		if v.class == pred && v.op != opXor {
+			switch {
+			case implies(x, y):
+				return [...]*value{x, y}[truth(v.op == opOr)]
+			case implies(y, x):
+				return [...]*value{y, x}[truth(v.op == opOr)]
+			}
+		}
 		return f.joinFields(v)
 	}
 	zero, all := y.imm == 0, y.imm == -1
