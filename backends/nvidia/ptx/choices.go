@@ -8,7 +8,7 @@ func splitChoices(f *fn) {
 	f.countUses()
 	edit(f, func(e *editor, v *value) *value {
 		switch {
-		case v.op == opSelp && !(v.args[0].isConst() && v.args[1].isConst()): // not a truth value as a number
+		case isChoice(v):
 			e.splitChoice(v)
 		case v.op == opSetp && v.cmp == cmpEQ && isLowBit(v):
 			x := v.args[0]
@@ -23,6 +23,11 @@ func splitChoices(f *fn) {
 		return nil
 	})
 	sweep(f)
+}
+
+// isChoice reports whether v is a choice, and not a truth value as a number.
+func isChoice(v *value) bool {
+	return v.op == opSelp && !(v.args[0].isConst() && v.args[1].isConst())
 }
 
 // isLowBit reports whether a comparison is of a number's lowest bit and zero.

@@ -221,6 +221,16 @@ var phaseCases = map[string]func(b *llir.Builder, x, p llir.Value){
 		}
 		b.Ret(nil)
 	},
+	"regroup truths": func(b *llir.Builder, x, p llir.Value) {
+		y := b.Load(llir.I32, p, 4, false)
+		row, column := b.ICmp(enum.IPredSLT, x, y), b.ICmp(enum.IPredSGT, y, b.M.I32(7))
+		batch, other := b.ICmp(enum.IPredSGT, x, b.M.I32(3)), b.ICmp(enum.IPredSLT, x, b.M.I32(90))
+		all := b.And(b.And(batch, row), column)
+		tile := b.And(row, column)
+		once := b.And(b.And(other, row), column)
+		storeAt(b, p, b.Select(all, x, y), b.Select(all, y, b.M.I32(3)), b.Select(tile, x, b.M.I32(2)), b.Select(tile, y, b.M.I32(5)), b.Select(once, x, b.M.I32(1)))
+		b.Ret(nil)
+	},
 	"split choices": func(b *llir.Builder, x, p llir.Value) {
 		y := b.Load(llir.I32, p, 4, false)
 		less, even := b.ICmp(enum.IPredSLT, x, y), b.ICmp(enum.IPredEQ, b.And(y, b.M.I32(1)), b.M.I32(0))
