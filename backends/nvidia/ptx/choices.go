@@ -10,7 +10,7 @@ func splitChoices(f *fn) {
 		switch {
 		case isChoice(v):
 			e.splitChoice(v)
-		case v.op == opSetp && v.cmp == cmpEQ && isLowBit(v):
+		case v.op == opSetp && v.cmp == cmpEQ && v.args[0].class == r32 && isLowBit(v):
 			x := v.args[0]
 			if x.uses == 1 {
 				x = e.emit(opAnd, x.typ, x.class, x.args[0], x.args[1])
@@ -33,7 +33,7 @@ func isChoice(v *value) bool {
 // isLowBit reports whether a comparison is of a number's lowest bit and zero.
 func isLowBit(v *value) bool {
 	x, y := v.args[0], v.args[1]
-	return x.op == opAnd && x.class == r32 && x.args[1].isConst() && x.args[1].imm == 1 && y.isConst() && y.imm == 0
+	return x.op == opAnd && x.args[1].isConst() && x.args[1].imm == 1 && y.isConst() && y.imm == 0
 }
 
 // splitChoice emits the choices that go before v, and leaves v the last one.

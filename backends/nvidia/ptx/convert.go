@@ -459,6 +459,10 @@ func (c *conv) choose(cond, x, y *value) *value {
 	if x == y {
 		return x
 	}
+	if isBit(x) && isBit(y) && x.args[0].class == y.args[0].class {
+		n := c.choose(cond, x.args[0].args[0], y.args[0].args[0])
+		return c.nonZero(c.and(n, c.constant(n.class, 1)))
+	}
 	if x.class == pred {
 		return c.or(c.and(cond, x), c.and(c.not(cond), y))
 	}

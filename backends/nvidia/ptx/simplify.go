@@ -338,8 +338,24 @@ func (f *fn) simplifySelp(v *value) *value {
 		return y
 	case p.op == opNot:
 		v.args = []*value{y, x, p.args[0]}
+	case isBit(p) && x.isConst() && x.imm == 1 && y.isConst() && y.imm == 0:
+		return f.bitAs(v, p.args[0])
 	}
 	return nil
+}
+
+// isBit reports whether p is that the lowest bit of a number is set.
+func isBit(p *value) bool {
+	return p.op == opSetp && p.cmp == cmpNE && p.args[0].class != pred && isLowBit(p)
+}
+
+// bitAs makes v a number that is another one, a bit, in a register of any class.
+func (f *fn) bitAs(v, bit *value) *value {
+	if bit.class == v.class {
+		return bit
+	}
+	v.op, v.from, v.typ, v.args = opCvt, unsignedOf(bit.class), unsignedOf(v.class), []*value{bit}
+	return f.simplifyCvt(v)
 }
 
 // choosesAgain reports whether x if p, else y, is the number that p compares: k if it is k, else

@@ -132,3 +132,20 @@ func TestDecidedComparisons(t *testing.T) {
 }
 
 func whole(_ *llir.Builder, x llir.Value) llir.Value { return x }
+
+// A bit of a number that becomes a number again is masked, and of two bits that are chosen from
+// the numbers are.
+func TestBitsOfNumbers(t *testing.T) {
+	text := kernel(t, func(b *llir.Builder, x, p llir.Value) {
+		y := b.Load(llir.I32, p, 4, false)
+		bit, other := b.Trunc(x, llir.I1), b.Trunc(y, llir.I1)
+		either := b.Select(b.ICmp(enum.IPredSLT, x, y), bit, other)
+		storeAt(b, p, b.ZExt(bit, llir.I32), b.ZExt(either, llir.I32))
+		b.Store(b.ZExt(other, llir.I16), b.PtrAdd(p, 8), 2, false)
+		b.Ret(nil)
+	})
+	has(t, text, "and.b32 \t%r3, %r1, 1;", "selp.b32 \t%r5, %r1, %r2, %p1;\n\tand.b32 \t%r6, %r5, 1;", "cvt.u16.u32 \t%rs1, %r4;")
+	if strings.Contains(text, "setp.ne") {
+		t.Errorf("a bit is compared:\n%s", text)
+	}
+}
