@@ -81,6 +81,9 @@ func (f *fn) compareWhereUsed() bool {
 				if opposite[a] {
 					c := f.compareAgain(a, b)
 					c.cmp = a.cmp.inverse(false)
+					if c.args[1].isConst() {
+						f.makeStrict(c)
+					}
 					b.insts = append(b.insts, c)
 					b.term.cond, b.term.not, changed = c, !b.term.not, true
 				}
@@ -175,4 +178,34 @@ func (f *fn) compareIn(b *block, set map[*value]bool) {
 		compare(&b.term.cond)
 	}
 	b.insertBefore(0, front...)
+}
+
+// shareComparisons has a block take a comparison of a block that dominates it in the place of an
+// equal one: where blocks branch by the opposite of the same comparison, say.
+func shareComparisons(f *fn) {
+	f.analyze()
+	blocks := slices.Clone(f.blocks)
+	slices.SortFunc(blocks, func(x, y *block) int { return x.order - y.order })
+	known := make(map[gvnKey][]*value)
+	by := make(map[*value]*value)
+	for _, b := range blocks {
+	next:
+		for _, v := range b.insts {
+			if !comparesNumbers(v) {
+				continue
+			}
+			k := keyOf(v)
+			for _, x := range known[k] {
+				if dominates(x.block, b) {
+					by[v] = x
+					continue next
+				}
+			}
+			known[k] = append(known[k], v)
+		}
+	}
+	if len(by) > 0 {
+		f.replaceAll(by)
+		sweep(f)
+	}
 }

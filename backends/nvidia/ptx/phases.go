@@ -46,6 +46,7 @@ var Phases = []Phase{
 	{"sink increments", "a loop that computes its next counter early keeps the old one in another register, and moves", sinkIncrements},
 	{"order loads", "ptxas loads from shared memory in the order of PTX, and what is stored first would be loaded first", orderLoads},
 	{"plain branches", "a branch by the opposite of a truth value has ptxas keep the value where llc's code has the opposite", plainBranches},
+	{"share comparisons", "two branches by the opposite of a comparison would each make it", shareComparisons},
 	{"place constants", "what instructions do not take as it is would be in registers from the beginning on, and the first loads come later", placeConstants},
 	{"copy carried", "a loop keeps the old number in its register, and copies the next one for each who takes it", copyCarried},
 	{"choose registers", "PTX has no phis: values that may share a register do, so that loops need no moves", chooseRegisters},

@@ -317,6 +317,18 @@ var phaseCases = map[string]func(b *llir.Builder, x, p llir.Value){
 		}
 		b.Ret(nil)
 	},
+	"share comparisons": func(b *llir.Builder, x, p llir.Value) {
+		more := b.ICmp(enum.IPredSGT, x, b.M.I32(0))
+		for n := range 2 {
+			yes, after := b.F.NewBlock(b.Block()), b.F.NewBlock(b.Block())
+			b.CondBr(more, yes, after)
+			b.SetBlock(yes)
+			b.Store(b.M.I32(n), p, 4, false)
+			b.Br(after)
+			b.SetBlock(after)
+		}
+		b.Ret(nil)
+	},
 	"sink values": func(b *llir.Builder, x, p llir.Value) {
 		before := b.Block()
 		q := b.GEP(llir.I32, p, b.SExt(b.Mul(x, x), llir.I64))
