@@ -282,21 +282,52 @@ func (f *fn) regroup(l *loop, pre *block, v *value) {
 	}
 	for i := range 2 {
 		x, y := v.args[i], v.args[1-i]
-		if !isSum(x) || x.uses != 1 || x.class != v.class || !l.invariantValue(y) {
+		if !isSum(x) || x.class != v.class || !l.invariantValue(y) {
 			continue
 		}
 		for k := range 2 {
 			n, inv := x.args[k], x.args[1-k]
 			counts := n.op == opPhi && n.block == l.head
-			if !l.invariantValue(inv) || l.invariantValue(n) || !counts && (inv.isConst() || y.isConst()) {
+			constant := inv.isConst() || y.isConst()
+			if !l.invariantValue(inv) || l.invariantValue(n) || !counts && constant {
 				continue
 			}
-			s := f.newValue(opAdd, tS32, r32, inv, y)
-			s.loc, s.uses = v.loc, 1
-			pre.append(s)
+			if x.uses != 1 && (!counts || constant || y.uses != 1) {
+				continue
+			}
+			x.uses--
+			s := f.sumBefore(pre, v, inv, y)
 			v.op, v.typ, v.flags = opAdd, tS32, opTable[opAdd].flags
 			v.args = []*value{n, s}
+			f.regroup(l, pre, v)
 			return
 		}
 	}
+}
+
+// sumBefore adds two numbers before a loop, for v. Of what sums that were made so have, products
+// are added last, as LLVM does.
+func (f *fn) sumBefore(pre *block, v, x, y *value) *value {
+	var terms, products []*value
+	for _, a := range []*value{x, y} {
+		parts := []*value{a}
+		if a.block == pre && a.op == opAdd && a.uses == 1 {
+			parts = a.args
+		}
+		for _, p := range parts {
+			if p.op == opMul {
+				products = append(products, p)
+			} else {
+				terms = append(terms, p)
+			}
+		}
+	}
+	terms = append(terms, products...)
+	s := terms[0]
+	for _, t := range terms[1:] {
+		sum := f.newValue(opAdd, tS32, r32, s, t)
+		sum.loc, sum.uses = v.loc, 1
+		s = pre.append(sum)
+	}
+	return s
 }

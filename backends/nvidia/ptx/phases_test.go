@@ -156,6 +156,12 @@ var phaseCases = map[string]func(b *llir.Builder, x, p llir.Value){
 			b.Store(b.Binary(llir.OrOp, even, b.M.I32(8), llir.Disjoint), p, 4, false)
 			return nil
 		})
+		block := b.Load(llir.I32, p, 4, false)
+		looped(b, x, nil, func(_ []llir.Value, i llir.Value) []llir.Value {
+			row := b.Add(i, x)
+			storeAt(b, p, row, b.Add(b.Add(row, b.Mul(block, x)), block), b.Add(i, b.M.I32(1)))
+			return nil
+		})
 		b.Ret(nil)
 	},
 	"count multiples": func(b *llir.Builder, x, p llir.Value) {
