@@ -46,8 +46,11 @@ func hoistable(v *value) bool {
 	if v.flags&pure == 0 || v.class == pred || v.op == opCopy {
 		return false
 	}
-	return v.op != opDiv && v.op != opRem && v.op != opAsm && v.op != opSplit
+	return !divides(v) && v.op != opAsm && v.op != opSplit
 }
+
+// divides reports whether v is a division, which costs too much where it is not needed.
+func divides(v *value) bool { return v.op == opDiv || v.op == opRem }
 
 // invariant reports whether all operands of v are computed outside of l.
 func (l *loop) invariant(v *value) bool {
@@ -124,7 +127,7 @@ func sinkValues(f *fn) {
 		for i := len(b.insts) - 1; i >= 0; i-- {
 			v := b.insts[i]
 			to, forLoop := b, false
-			if w := where[v.id]; w != nil && hoistable(v) {
+			if w := where[v.id]; w != nil && (hoistable(v) || divides(v)) {
 				for to = w; to != b && depthOf(to) > depthOf(b); {
 					to = to.idom
 				}

@@ -185,7 +185,8 @@ var phaseCases = map[string]func(b *llir.Builder, x, p llir.Value){
 		odd := b.LShr(x, 4) // loses bits
 		storeAt(b, p, b.Shl(b.Or(warp, b.Xor(x, b.M.I32(1))), 2), b.Shl(b.Xor(x, b.Shl(x, 3)), 5), b.Shl(b.Or(odd, x), 2))
 		kept := b.And(odd, b.M.I32(6))
-		storeAt(b, p, b.Shl(b.And(odd, b.M.I32(7)), 5), b.Shl(b.And(odd, b.M.I32(-2)), 3), b.Add(b.Shl(kept, 9), kept))
+		storeAt(b, p, b.Shl(b.And(odd, b.M.I32(7)), 5), b.Shl(b.And(odd, b.M.I32(-2)), 3), b.Add(b.Shl(kept, 9), kept),
+			b.Shl(b.LShr(x, 5), 3))
 		b.Ret(nil)
 	},
 	"split products": func(b *llir.Builder, x, p llir.Value) {
@@ -338,10 +339,11 @@ var phaseCases = map[string]func(b *llir.Builder, x, p llir.Value){
 	"sink values": func(b *llir.Builder, x, p llir.Value) {
 		before := b.Block()
 		q := b.GEP(llir.I32, p, b.SExt(b.Mul(x, x), llir.I64))
+		quotient := b.Binary(llir.SDiv, x, b.Load(llir.I32, p, 4, false), 0)
 		yes, no := b.F.NewBlock(before), b.F.NewBlock(before)
 		b.CondBr(b.ICmp(enum.IPredSGT, x, b.M.I32(9)), yes, no)
 		b.SetBlock(yes)
-		b.Store(x, q, 4, false)
+		b.Store(quotient, q, 4, false)
 		b.Ret(nil)
 		b.SetBlock(no)
 		last := b.Shl(x, 3) // is needed at the end, where all ways lead

@@ -41,25 +41,33 @@ func joinShifts(f *fn) {
 }
 
 // shiftField makes ((x >> a) & mask) << b, of a field that nothing else needs, one shift and an
-// and with the mask where it comes to lie: the mask clears what the shifts lose.
+// and with the mask where it comes to lie: the mask clears what the shifts lose. What is shifted
+// there and back without one is a field, too.
 func (e *editor) shiftField(v *value) bool {
 	m, b := v.args[0], v.args[1].imm
-	if m.op != opAnd || m.uses != 1 || !m.args[1].isConst() || b < 0 || b >= int64(v.class.bits()) {
+	if m.uses != 1 || b < 0 || b >= int64(v.class.bits()) {
 		return false
 	}
-	s := m.args[0]
+	s, mask := m, int64(-1)
+	if m.op == opAnd && m.args[1].isConst() {
+		s, mask = m.args[0], m.args[1].imm
+	}
 	if s.op != opShr || s.typ.signed() || !s.args[1].isConst() || s.args[1].imm < 0 || s.args[1].imm >= int64(v.class.bits()) {
 		return false
 	}
-	x := s.args[0]
-	switch n := b - s.args[1].imm; {
+	x, a := s.args[0], s.args[1].imm
+	if s == m && x.op == opAnd {
+		return false // the first shift and what it shifts are a field
+	}
+	mask &= int64((uint64(1)<<v.class.bits() - 1) >> a)
+	switch n := b - a; {
 	case n > 0:
 		x = e.emit(opShl, bitsOf(v.class), v.class, x, e.constant(r32, n))
 	case n < 0:
 		x = e.emit(opShr, s.typ, v.class, x, e.constant(r32, -n))
 	}
 	v.op, v.typ, v.flags = opAnd, bitsOf(v.class), opTable[opAnd].flags
-	v.args = []*value{x, e.constant(v.class, m.args[1].imm<<b)}
+	v.args = []*value{x, e.constant(v.class, mask<<b)}
 	return true
 }
 
