@@ -14,6 +14,7 @@ type rule struct {
 var rules = []rule{
 	{opPack, "two conversions to a half and a mov of both are one conversion", (*selector).packedConversion},
 	{opPack, "halves that were cut off two words are put together by one prmt", (*selector).lowHalves},
+	{opShl, "a shift of what was shifted is one, of a product another product", (*selector).shiftedAgain},
 	{opShl, "a number that is widened and multiplied is mul.wide", (*selector).wideProduct},
 	{opMul, "the same with other factors than powers of two", (*selector).wideProduct},
 	{opAdd, "an address is mad.wide of its base and an index", (*selector).multiplyAdd},
@@ -119,6 +120,23 @@ func (s *selector) lowHalves(v *value) bool {
 		}
 	}
 	return s.take(v, opPrmt, tB32, words[0], words[1], s.f.constant(r32, selector))
+}
+
+// shiftedAgain: (x << a) << b is x << (a + b), and (long)x * c << b a product with c << b.
+func (s *selector) shiftedAgain(v *value) bool {
+	x, n := v.args[0], v.args[1]
+	if !n.isConst() || n.imm < 0 || n.imm > 30 || len(x.args) != 2 || !x.args[1].isConst() {
+		return false
+	}
+	switch {
+	case x.op == opShl && x.args[1].imm >= 0 && x.args[1].imm+n.imm < int64(v.class.bits()):
+		s.take(v, opShl, v.typ, x.args[0], s.f.constant(r32, x.args[1].imm+n.imm))
+		s.wideProduct(v)
+		return true
+	case x.op == opMulWide && x.uses == 1 && x.args[1].imm > 0 && x.args[1].imm < 1<<(31-n.imm):
+		return s.take(v, opMulWide, x.typ, x.args[0], s.f.constant(r32, x.args[1].imm<<n.imm))
+	}
+	return false
 }
 
 // wideProduct: (long)x << 2 is mul.wide x, 4.
