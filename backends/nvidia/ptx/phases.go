@@ -40,6 +40,7 @@ var Phases = []Phase{
 	{"add counters", "ptxas adds and shifts in one instruction, but not where bits of a counter are joined with others", addCounters},
 	{"sink comparisons", "truth values would live from block to block, in a loop more than there are registers for", sinkComparisons},
 	{"regroup truths", "rows of a tile would each join whether they are inside with whether their column is", regroupTruths},
+	{"hoist comparisons", "a loop with few truth values would compare in each iteration what it does not change", hoistComparisons},
 	{"split choices", "conjunctions that choices need take registers of truth values, and loads wait for them", splitChoices},
 	{"choose parameters", "each of several parameters would be loaded where it is the one that is chosen, after its truth value is known", chooseParameters},
 	{"select instructions", "ptxas joins some instructions, but not over conversions and 64 bits, and each costs its time", selectInstructions},

@@ -393,6 +393,26 @@ var phaseCases = map[string]func(b *llir.Builder, x, p llir.Value){
 		b.SetBlock(after)
 		b.Ret(nil)
 	},
+	"hoist comparisons": func(b *llir.Builder, x, p llir.Value) {
+		y := b.Load(llir.I32, p, 4, false)
+		looped(b, x, nil, func(_ []llir.Value, i llir.Value) []llir.Value {
+			same := b.And(b.ICmp(enum.IPredEQ, b.And(y, b.M.I32(64)), b.M.I32(0)), b.ICmp(enum.IPredSLT, y, x))
+			b.Store(b.Select(same, i, y), p, 4, false)
+			return nil
+		})
+		looped(b, x, nil, func(_ []llir.Value, i llir.Value) []llir.Value {
+			var many []llir.Value // live at once, and one more may
+			for n := range mostHoisted - 2 {
+				many = append(many, b.ICmp(enum.IPredSLT, i, b.M.I32(100+n)))
+			}
+			for n, c := range many {
+				fixed := b.ICmp(enum.IPredSGT, y, b.M.I32(n))
+				b.Store(b.Select(fixed, b.Select(c, i, x), y), b.PtrAdd(p, int64(4*n)), 4, false)
+			}
+			return nil
+		})
+		b.Ret(nil)
+	},
 	"select instructions": func(b *llir.Builder, x, p llir.Value) {
 		for k := range 4 {
 			number := b.SExt(b.Trunc(b.LShr(x, 8*k), llir.I8), []llir.Type{llir.I16, llir.I32}[k/2])
