@@ -135,6 +135,7 @@ def fake_torch():
     torch.randperm = lambda n, **k: Tensor(n, dtype="int64")
     torch.sort = lambda x, *a: (x, x)
     torch.stack = torch.cat = lambda xs, *a: xs[0]
+    torch.equal = lambda x, y: True
     torch.Generator = Generator
     torch.set_grad_enabled = lambda _: None
     first = lambda x, *a, **k: x

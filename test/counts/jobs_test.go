@@ -49,6 +49,7 @@ type compiled struct {
 	kernel          string
 	llir, ptx       string
 	threads, shared int
+	scratch         int // bytes of global memory that each block needs
 	timings         []core.Timing
 }
 
@@ -85,13 +86,14 @@ func newCompiled(k *core.Kernel) (*compiled, error) {
 	var meta struct {
 		NumWarps int `json:"num_warps"`
 		Shared   int
+		Scratch  int `json:"global_scratch_size"`
 	}
 	if err := json.Unmarshal(k.Metadata, &meta); err != nil {
 		return nil, err
 	}
 	return &compiled{
 		kernel: k.Name, llir: string(k.Artifact("llir").Data), ptx: string(k.Artifact("ptx").Data),
-		threads: 32 * meta.NumWarps, shared: meta.Shared, timings: k.Timings,
+		threads: 32 * meta.NumWarps, shared: meta.Shared, scratch: meta.Scratch, timings: k.Timings,
 	}, nil
 }
 

@@ -29,6 +29,10 @@ var guesses = []guess{{64, 64}, {16, 16}, {32, 3}, {16, 1}, {128, 2}, {0, 0}}
 const (
 	// publicBytes is the size of each buffer.
 	publicBytes = 1 << 20
+	// memoryPeriod is after how many bytes their contents repeat.
+	memoryPeriod = 1 << 12
+	// scalarHalf are the bits of numbers of 16 bits: a half as fp16, a little as bf16.
+	scalarHalf = 0x3800
 	// publicInstructions bounds what a block may execute while a guess is looked for. Other
 	// code for the same guess has a multiple of it.
 	publicInstructions = 200_000
@@ -91,19 +95,14 @@ func launchGuess(c *compiled, types, declared []string, g guess, seed uint64, o 
 	}
 	o.NoChecks, o.Workers, o.Chip = true, 1, sim.H200
 	d := sim.New(o)
-	r := rand.New(rand.NewPCG(seed, 0))
 	var args []any
 	var buffers []*sim.Buffer
 	for i, typ := range types {
-		what, _, by16 := strings.Cut(declared[i], ":")
-		n := g.other
-		if by16 {
-			n = g.by16
-		}
+		n := g.integer(declared[i])
 		switch typ {
 		case "ptr":
 			b := d.Alloc(fmt.Sprintf("argument %d", i), publicBytes)
-			b.Write(0, contents(r, strings.TrimLeft(what, "*"), publicBytes))
+			b.Write(0, memoryOf(seed, i, elementOf(declared[i])))
 			buffers = append(buffers, b)
 			args = append(args, b)
 		case "i1", "i8":
@@ -115,7 +114,7 @@ func launchGuess(c *compiled, types, declared []string, g guess, seed uint64, o 
 		case "i64":
 			args = append(args, int64(n))
 		case "half", "bfloat":
-			args = append(args, uint16(0x3800)) // a half, and a little
+			args = append(args, uint16(scalarHalf))
 		case "float":
 			args = append(args, float32(0.5))
 		case "double":
@@ -135,10 +134,30 @@ func launchGuess(c *compiled, types, declared []string, g guess, seed uint64, o 
 	return out, nil
 }
 
+// integer is the integer that a parameter of a declared type is given.
+func (g guess) integer(declared string) int {
+	if strings.HasSuffix(declared, ":16") {
+		return g.by16
+	}
+	return g.other
+}
+
+// elementOf is the type of what a declared pointer points to, "" for memory that the
+// compiler adds.
+func elementOf(declared string) string {
+	what, _, _ := strings.Cut(declared, ":")
+	return strings.TrimLeft(what, "*")
+}
+
+// memoryOf is what the memory of the i-th parameter holds.
+func memoryOf(seed uint64, i int, element string) []byte {
+	return contents(rand.New(rand.NewPCG(seed, uint64(i))), element, publicBytes)
+}
+
 // contents are small numbers of a type: floating-point ones about 1, integers from 1 to 3,
 // since kernels divide by them.
 func contents(r *rand.Rand, typ string, n int) []byte {
-	period := make([]byte, 1<<12)
+	period := make([]byte, memoryPeriod)
 	for i := 0; i+8 <= len(period); {
 		f := float32(r.NormFloat64())
 		switch typ {
@@ -185,22 +204,11 @@ func (p *publicKernel) execute(t testing.TB, root string, r *publicRow, k, d *co
 	h := fnv.New64a()
 	h.Write([]byte(p.String()))
 	seed := testseed.Seed() ^ h.Sum64()
-	best, most, why := -1, -1, ""
-	for i, g := range guesses {
-		first, err := launchGuess(k, types, declared, g, seed, sim.Options{MaxInstructions: publicInstructions})
-		if err != nil {
-			why = firstLine(kerneltest.Text(err))
-			continue
-		}
-		if n := first.executed; n > most {
-			best, most = i, n
-		}
-	}
-	if best < 0 {
-		r.launch = "none of the guesses: " + why
+	g, most, err := bestGuess(k, types, declared, seed)
+	if err != nil {
+		r.launch = err.Error()
 		return
 	}
-	g := guesses[best]
 	r.launch = fmt.Sprintf("integers %d and %d", g.by16, g.other)
 	o := sim.Options{MaxInstructions: 4 * publicInstructions}
 	second, err := launchGuess(d, types, declared, g, seed, o)
