@@ -76,7 +76,7 @@ def prepare(a):
                 "no guess of the arguments ends" if reason.startswith("none of the guesses") else
                 "takes a descriptor or a tuple" if reason.startswith("it takes") else reason] += 1
             continue
-        jobs.append({"shared": 0} | job | {"key": f.stem})
+        jobs.append({"shared": 0, "types": [], "integers": []} | job | {"key": f.stem})
     jobs.sort(key=lambda j: (j["repo"], j["path"], j["kernel"], j["signature"]))
     names = set()
     for job in jobs:
@@ -227,55 +227,44 @@ class Session:
             return {"outcome": "order"}
         return {"outcome": "differs", "share": share}
 
-    def microseconds(self, kernel, grid, count=1):
-        launch = self.launch(kernel, grid)
-        launch()
-        start, end = (self.torch.cuda.Event(enable_timing=True) for _ in range(2))
-        start.record()
-        for _ in range(count):
-            launch()
-        end.record()
-        end.synchronize()
-        return start.elapsed_time(end) * 1e3 / count
+    def microseconds(self, kernel, grid, count):
+        return Fresh(self.torch, [self.launch(kernel, grid)], count, self.memory.reset).replay()
 
     def load(self, kernels):
         """A grid with which llc's code takes neither too short nor too long to time."""
-        self.memory.reset()
         blocks = FIRST_BLOCKS
-        us = self.microseconds(kernels["llvm"], larger(GRID, self.reads, 64))
+        us = self.microseconds(kernels["llvm"], larger(GRID, self.reads, 64), 1)
         if us > LONG_US:
             blocks = max(64, int(64 * LONG_US / us))
         for _ in range(4):
-            us = self.microseconds(kernels["llvm"], larger(GRID, self.reads, blocks), 3)
+            us = self.microseconds(kernels["llvm"], larger(GRID, self.reads, blocks), 5)
             if us >= self.job["least"] or blocks >= MOST_BLOCKS:
                 break
-            blocks = min(MOST_BLOCKS, blocks * max(2, math.ceil(1.2 * self.job["least"] / max(us, 2))))
+            blocks = min(MOST_BLOCKS, math.ceil(blocks * 1.3 * self.job["least"] / us))
         return larger(GRID, self.reads, blocks), us
 
     def run(self):
-        job = self.job
+        job, began = self.job, time.monotonic()
         self.memory.fill(memory_names(job))
         kernels = {}
-        try:
-            for name, way in zip((*WAYS, TWICE), (*WAYS, "llvm")):
-                kernels[name] = measure.Kernel(self.driver, pathlib.Path(f"{self.stem}.{way}.cubin").read_bytes(), job)
-            reply = self.outcome(kernels)
-            grid, us = self.load(kernels)
-            reply["grid"] = grid
-            count = measure.launches_for(us, 3, total=job["total"], most=100)
-            graphs = {name: Fresh(self.torch, [self.launch(k, grid)], count, self.memory.reset) for name, k in kernels.items()}
-            times = measure.time_graphs(graphs, job["rounds"])
-            if any(ratio < job["limit"] for ratio in self.ratios(times)):
-                times = measure.time_graphs(graphs, job["again"])
-                reply["again"] = True
-            reply["ratio"], reply["noise"] = self.ratios(times)
-            for way in WAYS:
-                reply[way] = {"us": statistics.median(times[way]), "registers": kernels[way].attribute(measure.REGISTERS),
-                              "local": kernels[way].attribute(measure.LOCAL_BYTES)}
-            return reply
-        finally:
-            for k in kernels.values():
-                k.unload()
+        for name, way in zip((*WAYS, TWICE), (*WAYS, "llvm")):
+            kernels[name] = measure.Kernel(self.driver, pathlib.Path(f"{self.stem}.{way}.cubin").read_bytes(), job)
+        reply = self.outcome(kernels)
+        grid, us = self.load(kernels)
+        reply["grid"] = grid
+        count = measure.launches_for(us, 3, total=job["total"], most=100)
+        graphs = {name: Fresh(self.torch, [self.launch(k, grid)], count, self.memory.reset) for name, k in kernels.items()}
+        times = measure.time_graphs(graphs, job["rounds"])
+        if any(ratio < job["limit"] for ratio in self.ratios(times)):
+            times = measure.time_graphs(graphs, job["again"])
+            reply["again"] = True
+        reply["ratio"], reply["noise"] = self.ratios(times)
+        for way in WAYS:
+            reply[way] = {"us": statistics.median(times[way]), "registers": kernels[way].attribute(measure.REGISTERS),
+                          "local": kernels[way].attribute(measure.LOCAL_BYTES)}
+        for k in kernels.values():  # not after an error, which ends the process
+            k.unload()
+        return reply | {"seconds": round(time.monotonic() - began, 3)}
 
     def ratios(self, times):
         """llc's time over that of direct code, and over its own."""
@@ -400,20 +389,19 @@ def run(a):
 
     def serve(gpu):
         while True:
+            over = time.monotonic() - began > a.budget
             try:
                 # What waits is last: not before all others are assembled.
                 late, key, job = ready.get(timeout=0.1)
-                if late and not all(f.done() for f in futures):
+                if late and not over and not all(f.done() for f in futures):
                     ready.put((late, key, job))
                     time.sleep(0.1)
                     continue
             except queue.Empty:
-                if all(f.done() for f in futures) and ready.empty():
+                if over or all(f.done() for f in futures) and ready.empty():
                     return
                 continue
-            if time.monotonic() - began > a.budget:
-                for f in futures:
-                    f.cancel()
+            if over:
                 note(job, {"error": "out of time: not begun", "late": True})
                 continue
             try:
@@ -426,6 +414,7 @@ def run(a):
         t.start()
     for t in serving:
         t.join()
+    threads.shutdown(wait=False, cancel_futures=True)
     for g in gpus:
         g.close()
     out.close()
@@ -529,9 +518,9 @@ def main():
     p.add_argument("--only", default="", help="run: only kernels that have this in their path or name")
     p.add_argument("--keys", type=pathlib.Path, help="run: only kernels of the keys in this file")
     p.add_argument("--every", type=int, default=1, help="run: every N-th of these (1)")
-    p.add_argument("--rounds", type=int, default=7, help="run: timed rounds (7)")
+    p.add_argument("--rounds", type=int, default=5, help="run: timed rounds (5)")
     p.add_argument("--again", type=int, default=25, help="run: those of what is below --limit (25)")
-    p.add_argument("--total", type=int, default=1500, help="run: microseconds of a graph, roughly (1500)")
+    p.add_argument("--total", type=int, default=1000, help="run: microseconds of a graph, roughly (1000)")
     p.add_argument("--least", type=float, default=20, help="run: microseconds that a launch should take (20)")
     p.add_argument("--limit", type=float, default=0.98, help="run: the least ratio of llc's time and direct code's (0.98)")
     p.add_argument("--budget", type=float, default=420, help="run: seconds after which no kernel is begun (420)")
