@@ -33,7 +33,11 @@ func edit(f *fn, rewrite func(e *editor, v *value) *value) {
 }
 
 func (e *editor) emit(o op, t typ, c class, args ...*value) *value {
-	v := e.newValue(o, t, c, args...)
+	return e.put(e.newValue(o, t, c, args...))
+}
+
+// put puts a new instruction before what is rewritten, unless another value is its result.
+func (e *editor) put(v *value) *value {
 	if s := e.simplify(v); s != nil {
 		return s
 	}

@@ -43,6 +43,7 @@ var Phases = []Phase{
 	{"hoist comparisons", "a loop with few truth values would compare in each iteration what it does not change", hoistComparisons},
 	{"split choices", "conjunctions that choices need take registers of truth values, and loads wait for them", splitChoices},
 	{"choose parameters", "each of several parameters would be loaded where it is the one that is chosen, after its truth value is known", chooseParameters},
+	{"bypass divisions", "ptxas calls a routine for a division of 64 bits, though most numbers have 32", bypassDivisions},
 	{"select instructions", "ptxas joins some instructions, but not over conversions and 64 bits, and each costs its time", selectInstructions},
 	{"sink increments", "a loop that computes its next counter early keeps the old one in another register, and moves", sinkIncrements},
 	{"order loads", "ptxas loads from shared memory in the order of PTX, and what is stored first would be loaded first", orderLoads},

@@ -41,6 +41,19 @@ var phaseCases = map[string]func(b *llir.Builder, x, p llir.Value){
 			b.Binary(llir.SDiv, b.Shl(x, 7), b.M.I32(128), 0), b.Binary(llir.SDiv, b.Shl(x, 6), b.M.I32(-64), 0),
 			b.Binary(llir.UDiv, x, b.M.I32(10), 0), b.Binary(llir.UDiv, x, y, 0), b.Binary(llir.URem, x, y, 0))
 	},
+	"bypass divisions": func(b *llir.Builder, x, p llir.Value) {
+		wide := func(i int) llir.Value { return b.SExt(number(b, p, i), llir.I64) }
+		u := b.ZExt(x, llir.I64)
+		n, d := wide(0), wide(1)
+		for i, v := range []llir.Value{
+			b.Binary(llir.SDiv, n, d, 0), b.Binary(llir.UDiv, u, d, 0), b.Binary(llir.URem, u, d, 0), // a block each
+			b.Binary(llir.SDiv, u, b.ZExt(number(b, p, 2), llir.I64), 0), // short
+			b.Binary(llir.UDiv, b.Xor(n, d), d, 0),                       // as a hash
+		} {
+			b.Store(v, b.GEP(llir.I64, p, b.M.I64(int64(i))), 8, false)
+		}
+		b.Ret(nil)
+	},
 	"fuse products": func(b *llir.Builder, x, p llir.Value) {
 		u, v, w := number(b, p, 0), number(b, p, 1), number(b, p, 2)
 		m := b.Binary(llir.FMul, u, v, 0)
