@@ -178,10 +178,27 @@ func (v *value) namesAll() bool {
 
 // sweep drops what nobody uses.
 func sweep(f *fn) {
+	live := f.needed(nil)
+	drop := func(l []*value) []*value {
+		kept := l[:0]
+		for _, v := range l {
+			if live[v.id] || v.op == opProj && live[v.args[0].id] && v.args[0].namesAll() {
+				kept = append(kept, v)
+			}
+		}
+		return kept
+	}
+	for _, b := range f.blocks {
+		b.phis, b.insts = drop(b.phis), drop(b.insts)
+	}
+}
+
+// needed reports, by ids, which values are used, and would be without some of them.
+func (f *fn) needed(without map[*value]bool) []bool {
 	live := make([]bool, f.lastID+1)
 	var work []*value
 	mark := func(a **value) {
-		if v := *a; !live[v.id] {
+		if v := *a; !live[v.id] && !without[v] {
 			live[v.id] = true
 			work = append(work, v)
 		}
@@ -202,18 +219,7 @@ func sweep(f *fn) {
 			mark(&v.args[i])
 		}
 	}
-	drop := func(l []*value) []*value {
-		kept := l[:0]
-		for _, v := range l {
-			if live[v.id] || v.op == opProj && live[v.args[0].id] && v.args[0].namesAll() {
-				kept = append(kept, v)
-			}
-		}
-		return kept
-	}
-	for _, b := range f.blocks {
-		b.phis, b.insts = drop(b.phis), drop(b.insts)
-	}
+	return live
 }
 
 // foldBranches drops ways that a constant condition excludes.

@@ -35,6 +35,7 @@ var Phases = []Phase{
 	{"sweep", "products that sums replaced are not used", sweep},
 	{"count multiples", "a product of a counter is computed in each iteration, and what is compared with it waits", countMultiples},
 	{"hoist invariants", "the lowering moves few computations out of loops, ptxas none of 64 bits", hoistInvariants},
+	{"advance addresses", "an address that moves on by one distance would be computed anew in each iteration, of a counter or a pointer", advanceAddresses},
 	{"share across", "two loops after one another would each compute what both add", shareAcross},
 	{"sink values", "what one way through a branch needs would be computed on all", sinkValues},
 	{"add counters", "ptxas adds and shifts in one instruction, but not where bits of a counter are joined with others", addCounters},

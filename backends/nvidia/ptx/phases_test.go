@@ -426,6 +426,25 @@ var phaseCases = map[string]func(b *llir.Builder, x, p llir.Value){
 		})
 		b.Ret(nil)
 	},
+	"advance addresses": func(b *llir.Builder, x, p llir.Value) {
+		// A pointer that a loop advances, with a place of the thread; a row's number by its
+		// stride; and the number itself, which is compared as it is.
+		at := b.SExt(b.And(x, b.M.I32(63)), llir.I64)
+		stride := b.Load(llir.I64, p, 8, false)
+		looped(b, x, []llir.Value{p, b.M.Int(llir.I64, 3)}, func(v []llir.Value, i llir.Value) []llir.Value {
+			b.Store(i, b.GEP(llir.I32, v[0], at), 4, false)
+			b.Store(i, b.GEP(llir.I32, p, b.Mul(v[1], stride)), 4, false)
+			b.Store(b.Select(b.ICmp(enum.IPredSLT, v[1], stride), x, i), p, 4, false)
+			return []llir.Value{b.PtrAdd(v[0], 256), b.Add(v[1], b.M.Int(llir.I64, 2))}
+		})
+		other := b.GEP(llir.I8, p, at) // a sum for a sum: the counter stays
+		looped(b, x, []llir.Value{b.M.Int(llir.I64, 0)}, func(v []llir.Value, i llir.Value) []llir.Value {
+			b.Store(i, b.GEP(llir.I8, p, v[0]), 4, false)
+			b.Store(i, b.GEP(llir.I8, other, v[0]), 4, false)
+			return []llir.Value{b.Add(v[0], b.M.Int(llir.I64, 12))}
+		})
+		b.Ret(nil)
+	},
 	"select instructions": func(b *llir.Builder, x, p llir.Value) {
 		for k := range 4 {
 			number := b.SExt(b.Trunc(b.LShr(x, 8*k), llir.I8), []llir.Type{llir.I16, llir.I32}[k/2])
