@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/tritonc/tritonc/backends/nvidia/gpu"
+	"github.com/tritonc/tritonc/backends/nvidia/ptx"
 	"github.com/tritonc/tritonc/core/backend"
 	"github.com/tritonc/tritonc/core/backend/llvm"
 	"github.com/tritonc/tritonc/core/dialect"
@@ -32,7 +33,7 @@ type lowered struct {
 	shared int
 }
 
-// steps compiles a kernel to llir and returns each step's work.
+// steps compiles a kernel to PTX and returns each step's work.
 func steps(tb testing.TB, body string) (list []step, kernel lowered) {
 	tb.Helper()
 	src := "import triton\nimport triton.language as tl\n\n@triton.jit\ndef k(x, n):" + body
@@ -90,6 +91,12 @@ func steps(tb testing.TB, body string) (list []step, kernel lowered) {
 	note("llir lowering")
 	kernel = lowered{res.LLVM.Print(), res.Shared}
 	note("llir print")
+	res.LLVM.Sweep()
+	res.LLVM.Number()
+	if _, err := ptx.Translate(res.LLVM, ptx.Options{CC: j.arch.cc, SM: j.arch.smName(), Version: ptxVersionAlone, Fusion: true}); err != nil {
+		tb.Fatal(err)
+	}
+	note("ptx")
 	return list, kernel
 }
 

@@ -63,11 +63,27 @@ func (f *fn) analyze() {
 			}
 		}
 	}
-	entry.depth = 0
-	for _, b := range byOrder[1:] {
-		b.depth = b.idom.depth + 1
-	}
+	numberTree(byOrder)
 	f.findLoops(byOrder)
+}
+
+// numberTree numbers the dominator tree, in which a block comes later in the order than
+// those that dominate it.
+func numberTree(byOrder []*block) {
+	entry := byOrder[0]
+	for _, b := range byOrder {
+		b.dominated = 1
+	}
+	for i := len(byOrder) - 1; i > 0; i-- {
+		byOrder[i].idom.dominated += byOrder[i].dominated
+	}
+	next := make([]int, len(byOrder)) // the number of a block's next child
+	entry.depth, entry.first, next[0] = 0, 1, 2
+	for _, b := range byOrder[1:] {
+		above := &next[b.idom.order]
+		b.depth, b.first, next[b.order] = b.idom.depth+1, *above, *above+1
+		*above += b.dominated
+	}
 }
 
 func meet(a, b *block) *block {
@@ -147,10 +163,7 @@ func (b *block) predIndex(p *block) int {
 
 // dominates reports whether every way to b leads through a.
 func dominates(a, b *block) bool {
-	for b.depth > a.depth {
-		b = b.idom
-	}
-	return a == b
+	return a == b || a.first <= b.first && b.first < a.first+a.dominated
 }
 
 // findLoops finds the natural loops, inner ones last to have their blocks named.

@@ -1,6 +1,9 @@
 package ptx
 
-import "math/bits"
+import (
+	"math/bits"
+	"slices"
+)
 
 // gvnKey identifies a computation.
 type gvnKey struct {
@@ -250,47 +253,47 @@ func skipEmptyBlocks(f *fn) {
 		if len(e.insts) > 0 || len(e.phis) > 0 || len(e.term.to) != 1 || e.term.to[0] == e || e.term.noLICM {
 			continue
 		}
-		s := e.term.to[0]
-		for i := len(e.preds) - 1; i >= 0; i-- {
-			changed = skipFrom(e.preds[i], e, s) || changed
-		}
+		changed = skip(e, e.term.to[0]) || changed
 	}
 	if changed {
 		f.analyze()
 	}
 }
 
-// skipFrom redirects p from the empty block e to its successor s, where phis allow.
-func skipFrom(p, e, s *block) bool {
+// skip redirects the predecessors of an empty block e to its successor s, where phis allow,
+// and reports whether there were any.
+func skip(e, s *block) bool {
 	at := s.predIndex(e)
-	known := -1
-	for i, x := range s.preds {
-		if x == p {
-			known = i
-		}
+	place := make(map[*block]int, len(s.preds)+len(e.preds)) // among the predecessors of s
+	for i, p := range s.preds {
+		place[p] = i
 	}
-	if known >= 0 { // both ways lead to s then
-		for _, phi := range s.phis {
-			if phi.args[at] != phi.args[known] {
-				return false
+	var kept []*block
+	for i := len(e.preds) - 1; i >= 0; i-- {
+		p := e.preds[i]
+		known, both := place[p] // both ways of p lead to s
+		switch {
+		case both && slices.ContainsFunc(s.phis, func(phi *value) bool { return phi.args[at] != phi.args[known] }):
+			kept = append(kept, p)
+		case both:
+			p.term.to, p.term.cond, p.term.not = []*block{s}, nil, false
+		default:
+			for k, to := range p.term.to {
+				if to == e {
+					p.term.to[k] = s
+				}
+			}
+			place[p] = len(s.preds)
+			s.preds = append(s.preds, p)
+			for _, phi := range s.phis {
+				phi.args = append(phi.args, phi.args[at])
 			}
 		}
 	}
-	e.dropPred(e.predIndex(p))
-	if known >= 0 {
-		p.term.to, p.term.cond, p.term.not = []*block{s}, nil, false
-		return true
-	}
-	for k, to := range p.term.to {
-		if to == e {
-			p.term.to[k] = s
-		}
-	}
-	s.preds = append(s.preds, p)
-	for _, phi := range s.phis {
-		phi.args = append(phi.args, phi.args[at])
-	}
-	return true
+	slices.Reverse(kept)
+	changed := len(kept) < len(e.preds)
+	e.preds = kept
+	return changed
 }
 
 // mergeBlocks joins blocks that always follow one another, and drops phis that have

@@ -154,8 +154,11 @@ type block struct {
 	idom  *block
 	order int // in reverse postorder
 	depth int // in the dominator tree
-	loop  *loop
-	last  *loop // that the block was added to
+	// first counts the blocks of that tree from 1, each before its children; the next
+	// dominated blocks, itself among them, are those that it dominates.
+	first, dominated int
+	loop             *loop
+	last             *loop // that the block was added to
 }
 
 // terminator ends a block: a branch by cond where there are two targets, a

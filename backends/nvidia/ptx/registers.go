@@ -387,7 +387,7 @@ func (r *registers) reachesOther(p, b *block, moves []move) bool {
 }
 
 func (r *registers) splitEdge(p, b *block, i int) *block {
-	e := &block{id: len(r.liveIn), loop: b.loop, idom: p, depth: p.depth + 1}
+	e := &block{id: len(r.liveIn), loop: b.loop, idom: p, depth: p.depth + 1, first: p.first}
 	in := append(bitset(nil), r.liveIn[b.id]...)
 	for _, phi := range b.phis {
 		if a := phi.args[i]; a.needsRegister() {
