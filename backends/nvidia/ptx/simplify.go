@@ -15,7 +15,7 @@ func (f *fn) simplify(v *value) *value {
 		return f.simplifySelp(v)
 	}
 	if v.typ.isFloat() {
-		return nil
+		return f.simplifyFloat(v)
 	}
 	if c := f.evaluate(v); c != nil {
 		return c
