@@ -20,7 +20,16 @@ type Operation struct {
 	block      *Block
 	prev, next *Operation
 	order      int64
+	mark       int
 }
+
+// Mark is the number that SetMark gave last, 0 at first.
+func (op *Operation) Mark() int { return op.mark }
+
+// SetMark gives the operation a number that means something to the caller alone, as its
+// place in a list. Others may give it another at any time after: whoever reads a mark checks
+// what it leads to.
+func (op *Operation) SetMark(n int) { op.mark = n }
 
 // State describes an operation that is about to be made.
 type State struct {

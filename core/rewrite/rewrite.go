@@ -87,8 +87,7 @@ type Rewriter struct {
 	set    *Set
 	opts   Options
 	root   *ir.Operation
-	stack  []*ir.Operation // nil where an operation was erased
-	queued map[*ir.Operation]int
+	stack  []*ir.Operation // nil where an operation was erased; the others have their places as marks
 	consts map[*ir.Block]map[constKey]*ir.Operation
 	// isolated is the innermost isolated region that is, or is around, a region.
 	isolated map[*ir.Region]*ir.Region
@@ -106,7 +105,7 @@ type constKey struct {
 
 func (rw *Rewriter) seed() {
 	rw.stack = rw.stack[:0]
-	if rw.queued == nil {
+	if rw.stack == nil {
 		rw.stack = make([]*ir.Operation, 0, leastQueued)
 	}
 	clear(rw.consts)
@@ -131,12 +130,8 @@ func (rw *Rewriter) seed() {
 	if !rw.opts.BottomUp {
 		slices.Reverse(rw.stack)
 	}
-	if rw.queued == nil { // as large as it gets, or nearly so
-		rw.queued = make(map[*ir.Operation]int, len(rw.stack))
-	}
-	clear(rw.queued)
 	for i, op := range rw.stack {
-		rw.queued[op] = i
+		op.SetMark(i)
 	}
 	rw.budget = 1000 + 200*n
 }
@@ -216,28 +211,34 @@ func (rw *Rewriter) entryFor(b *ir.Block) *ir.Block {
 }
 
 func (rw *Rewriter) push(op *ir.Operation) {
-	if _, ok := rw.queued[op]; ok || op.Def().Has(ir.ConstantLike) {
+	if rw.isQueued(op) || op.Def().Has(ir.ConstantLike) {
 		return
 	}
-	rw.queued[op] = len(rw.stack)
+	op.SetMark(len(rw.stack))
 	rw.stack = append(rw.stack, op)
+}
+
+func (rw *Rewriter) isQueued(op *ir.Operation) bool {
+	i := op.Mark()
+	return i < len(rw.stack) && rw.stack[i] == op
+}
+
+// unqueue has op not be visited.
+func (rw *Rewriter) unqueue(op *ir.Operation) {
+	if rw.isQueued(op) {
+		rw.stack[op.Mark()] = nil
+	}
 }
 
 // First has op visited next.
 func (rw *Rewriter) First(op *ir.Operation) {
-	if i, ok := rw.queued[op]; ok {
-		rw.stack[i] = nil
-		delete(rw.queued, op)
-	}
+	rw.unqueue(op)
 	rw.push(op)
 }
 
 func (rw *Rewriter) forget(op *ir.Operation) {
 	ir.Walk(op, func(o *ir.Operation) ir.WalkResult {
-		if i, ok := rw.queued[o]; ok {
-			rw.stack[i] = nil
-			delete(rw.queued, o)
-		}
+		rw.unqueue(o)
 		if o.Def().Has(ir.ConstantLike) {
 			if e := rw.entryFor(o.Block()); e != nil {
 				k := constKey{o.ConstantValue(), o.OneResult().Type()}
@@ -257,7 +258,6 @@ func (rw *Rewriter) drain() {
 		if op == nil {
 			continue
 		}
-		delete(rw.queued, op)
 		rw.meter.Visit()
 		if b := op.Block(); b == nil || b.Region() == nil {
 			panic("BUG: rewrite: " + op.Name() + " was erased without the Rewriter")

@@ -93,12 +93,14 @@ func (r *remat) hoistOne(cvt *ir.Operation) bool {
 // branch that needs it, when the other branch can compute its value in the
 // layout wanted. It does so inside loops only, where a branch is likely taken
 // in some of the iterations.
-func (r *remat) hoistIntoConditions(f *ir.Operation) {
+func (r *remat) hoistIntoConditions(f *ir.Operation) (changed bool) {
 	for _, cvt := range tensors.Conversions(f) {
 		if cvt.HasUses() && r.hoistIntoCondition(cvt) {
 			r.count("hoisted", 1)
+			changed = true
 		}
 	}
+	return changed
 }
 
 func (r *remat) hoistIntoCondition(cvt *ir.Operation) bool {

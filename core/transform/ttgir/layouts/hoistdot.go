@@ -13,14 +13,16 @@ import (
 // hoistDotOperands moves conversions to operands of matrix instructions next to
 // the loads that feed them, above everything that a thread can do with its own
 // values: there a pipeliner can join load and conversion.
-func (r *remat) hoistDotOperands(f *ir.Operation) {
+func (r *remat) hoistDotOperands(f *ir.Operation) (changed bool) {
 	last := lastDots(f)
 	for _, cvt := range tensors.Conversions(f) {
 		dot := last[cvt.Block()]
 		if dot != nil && isDotOperand(cvt) && cvt.HasUses() && cvt.IsBeforeInBlock(dot) && r.hoistDotOperand(cvt) {
 			r.count("hoisted", 1)
+			changed = true
 		}
 	}
+	return changed
 }
 
 // lastDots returns, for each block, its last dot with a matrix instruction's operands.

@@ -46,12 +46,14 @@ func removeConversions(f *ir.Operation, m machine.Machine, count func(string, in
 		foldConverts(f)
 		// What was hoisted is there now for others to be computed from.
 		newRemat(f, m, count).run(f)
+		foldConverts(f)
 	}
-	foldConverts(f)
-	newRemat(f, m, count).hoistIntoConditions(f)
-	foldConverts(f)
-	newRemat(f, m, count).hoistDotOperands(f)
-	foldConverts(f)
+	if newRemat(f, m, count).hoistIntoConditions(f) {
+		foldConverts(f)
+	}
+	if newRemat(f, m, count).hoistDotOperands(f) {
+		foldConverts(f)
+	}
 	dropDeadCarried(f)
 	rewrite.Greedy(f, cleanUp, rewrite.Options{})
 	count("removed", before-len(tensors.Conversions(f)))
