@@ -74,7 +74,7 @@ type liveness struct {
 	f *Func
 	// root is, for each result, what it is a part of, or itself; 0 for parameters.
 	root  []int32
-	value []Value // the roots, by their numbers
+	value []Value // the roots, by their numbers; of need none
 	index map[*ir.Block]int
 	heads map[*ir.Block]bool // where iterations begin
 	// taken are the numbers of the results and parameters that instructions take, one
@@ -110,6 +110,7 @@ type use struct{ first, end, of int32 }
 // liveness finds what is needed, not yet where.
 func (f *Func) liveness() *liveness {
 	s := f.need()
+	s.value = make([]Value, f.lastID+1)
 	s.isLoaded, s.live, s.pending = make([]bool, f.lastID+1), make([]int32, f.lastID+1), make([]int32, f.lastID+1)
 	s.collectUses()
 	for _, id := range f.loaded {
@@ -121,16 +122,16 @@ func (f *Func) liveness() *liveness {
 // need is the part of liveness that tells which results are needed at all.
 func (f *Func) need() *liveness {
 	s := &liveness{
-		f: f, root: make([]int32, f.lastID+1), value: make([]Value, f.lastID+1),
+		f: f, root: make([]int32, f.lastID+1),
 		index: make(map[*ir.Block]int), heads: make(map[*ir.Block]bool), at: make([]int32, f.lastID+1),
 	}
 	s.take()
-	s.number()
 	s.findNeeded()
 	return s
 }
 
-// take notes what instructions take.
+// take notes what instructions take, and finds the roots. What dominates a block comes
+// before it, so an operand that is not a phi's has its root already.
 func (s *liveness) take() {
 	n := 0
 	for _, b := range s.f.IR.Blocks {
@@ -144,16 +145,29 @@ func (s *liveness) take() {
 		}
 	}
 	for i, b := range s.f.IR.Blocks {
-		s.start[i] = int32(len(s.from))
+		s.index[b], s.start[i] = i, int32(len(s.from))
 		for _, inst := range b.Insts {
+			s.f.Mod.meter.Visit()
 			if l, ok := inst.(localID); ok {
-				s.at[l.ID()] = int32(len(s.from))
+				id := int32(l.ID())
+				s.at[id] = int32(len(s.from))
+				if call, ok := inst.(*ir.InstCall); !ok || call.Type() != Void {
+					s.root[id] = id
+					if x := part(inst); x != nil && s.rootOf(x) != 0 {
+						s.root[id] = s.rootOf(x)
+					}
+				}
 			}
 			s.from = append(s.from, int32(len(s.taken)))
 			operands(inst, add)
 		}
 		s.from = append(s.from, int32(len(s.taken)))
 		operands(b.Term, add)
+		for _, succ := range b.Term.Succs() {
+			if _, before := s.index[succ]; before {
+				s.heads[succ] = true
+			}
+		}
 	}
 	s.from = append(s.from, int32(len(s.taken)))
 }
@@ -180,32 +194,6 @@ func part(inst ir.Instruction) Value {
 		return i.From
 	}
 	return nil
-}
-
-// number finds the roots. What dominates a block comes before it, so an operand that
-// is not a phi's has its root already.
-func (s *liveness) number() {
-	for i, b := range s.f.IR.Blocks {
-		s.index[b] = i
-		for _, inst := range b.Insts {
-			s.f.Mod.meter.Visit()
-			l, ok := inst.(localID)
-			if !ok || inst.(Value).Type() == Void {
-				continue
-			}
-			id := int32(l.ID())
-			if x := part(inst); x != nil && s.rootOf(x) != 0 {
-				s.root[id] = s.rootOf(x)
-				continue
-			}
-			s.root[id], s.value[id] = id, inst.(Value)
-		}
-		for _, succ := range b.Term.Succs() {
-			if _, before := s.index[succ]; before {
-				s.heads[succ] = true
-			}
-		}
-	}
 }
 
 // findNeeded goes from effects and branches back to what they depend on.
@@ -260,7 +248,10 @@ func (s *liveness) collectUses() {
 				add(s.start[i] + int32(k))
 			}
 			if l, ok := inst.(localID); ok {
-				u.of = s.root[l.ID()]
+				id := l.ID()
+				if u.of = s.root[id]; u.of == int32(id) {
+					s.value[id] = inst.(Value)
+				}
 			}
 			u.end = int32(len(s.used))
 			uses[k] = u

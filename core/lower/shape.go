@@ -139,17 +139,18 @@ func (e *emitter) pickFrom(operand, result *ir.Value, src, dst *tensorLayout, fr
 		}
 	}
 	in := e.value(operand)
-	at := make(map[string]int, src.regs)
+	at := make(map[int64]int, src.regs)
+	places := src.places(src.reg, func(c []int32) []int32 { return c })
 	for r := src.regs - 1; r >= 0; r-- {
-		at[coordKey(src.regCoords(r))] = r
+		at[places[r]] = r
+	}
+	moved := int64(0)
+	if offset != nil {
+		moved = src.place(offset)
 	}
 	out := make([]llir.Value, dst.regs)
-	for r := range out {
-		c := from(dst.regCoords(r))
-		for d, x := range offset {
-			c[d] ^= x
-		}
-		k, ok := at[coordKey(c)]
+	for r, place := range src.places(dst.reg, from) {
+		k, ok := at[place^moved]
 		if !ok {
 			return fmt.Errorf("the result's layout holds elements that the operand's thread lacks")
 		}
@@ -157,6 +158,28 @@ func (e *emitter) pickFrom(operand, result *ir.Value, src, dst *tensorLayout, fr
 	}
 	e.set(result, out)
 	return nil
+}
+
+// place is the number of the element at c. Sizes are powers of two, so that it is linear
+// in the coordinates.
+func (l *tensorLayout) place(c []int32) int64 {
+	n := int64(0)
+	for d, x := range c {
+		n = n*l.shape[d] + int64(x)
+	}
+	return n
+}
+
+// places are the places of the elements at from(the sum of the bases of r's bits), for each r.
+func (l *tensorLayout) places(bases [][]int32, from func([]int32) []int32) []int64 {
+	out := make([]int64, 1<<len(bases))
+	for i, base := range bases {
+		place := l.place(from(base))
+		for r := range 1 << i {
+			out[1<<i|r] = out[r] ^ place
+		}
+	}
+	return out
 }
 
 // regCoords are the coordinates that register r adds.
