@@ -65,7 +65,11 @@ func (c *collector) compile(running bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.compiling = running
-	c.settle()
+	// The target of compiles stays in force from one to the next: with CollectSeldom the next
+	// collection settles it.
+	if running || !c.seldom {
+		c.settle()
+	}
 	switch {
 	case c.idle == nil:
 	case running:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 )
 
 // Meter counts what one compile visits, and stops it.
@@ -11,16 +12,20 @@ type Meter struct {
 	visits int64
 	next   int64 // the count at which to look again whether to stop
 	looks  int
+	heap   time.Time       // when the memory was looked at last
 	ctx    context.Context // nil: never ends
 	memory *share          // nil: no limit
 	step   string
 }
 
 // The Meter looks at the context after so many visits, and at the memory every
-// so many looks: the first costs a few nanoseconds, the second a microsecond.
+// so many looks: the first costs a few nanoseconds, the second a microsecond. Passes of a
+// small kernel take a few of these: between them the memory is not looked at more often
+// than it can grow by much.
 const (
 	visitsALook = 2048
 	looksAtHeap = 4
+	heapTime    = time.Millisecond
 )
 
 type memoryKey struct{}
@@ -73,7 +78,9 @@ func (m *Meter) Enter(step string) { m.step = step }
 // Check is Visit that looks at once whether to stop.
 func (m *Meter) Check() {
 	m.next = 0
-	m.looks = 0
+	if m.memory != nil && time.Since(m.heap) > heapTime {
+		m.looks = 0
+	}
 	m.Visit()
 }
 
@@ -91,7 +98,7 @@ func (m *Meter) look() {
 	}
 	m.memory.visits.Store(m.visits)
 	if m.looks--; m.looks < 0 {
-		m.looks = looksAtHeap
+		m.looks, m.heap = looksAtHeap, time.Now()
 		if m.memory.over() {
 			m.stop(&OverMemory{Limit: m.memory.limit, Step: m.step})
 		}
