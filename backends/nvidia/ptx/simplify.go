@@ -11,8 +11,11 @@ func (f *fn) simplify(v *value) *value {
 	if v.op == opSetp && v.args[0].isConst() && !v.args[1].isConst() {
 		v.args[0], v.args[1], v.cmp = v.args[1], v.args[0], v.cmp.swapped()
 	}
-	if v.op == opSelp {
+	switch v.op {
+	case opSelp:
 		return f.simplifySelp(v)
+	case opMin, opMax:
+		return simplifyExtreme(v)
 	}
 	if v.typ.isFloat() {
 		return f.simplifyFloat(v)
@@ -38,6 +41,9 @@ func (f *fn) simplify(v *value) *value {
 		}
 		if f.clearsLow(v) {
 			return f.simplifyLogic(v)
+		}
+		if f.dropsLow(v) {
+			return f.simplify(v)
 		}
 		if n := v.args[1]; n.isConst() && n.imm >= int64(v.class.bits()) && !(v.op == opShr && v.typ.signed()) {
 			return f.constant(v.class, 0)
@@ -252,6 +258,33 @@ func (f *fn) clearsLow(v *value) bool {
 	v.op, v.typ, v.flags = opAnd, bitsOf(v.class), opTable[opAnd].flags
 	v.args = []*value{x.args[0], f.constant(v.class, -1<<c.imm)}
 	return true
+}
+
+// dropsLow takes the bits of a constant from what is shifted to the right by more than their
+// number, such as to its sign.
+func (f *fn) dropsLow(v *value) bool {
+	x, n := v.args[0], v.args[1]
+	if v.op != opShr || !n.isConst() || n.imm <= 0 || n.imm >= int64(v.class.bits()) || len(x.args) != 2 || !x.args[1].isConst() {
+		return false
+	}
+	noCarry := x.op == opOr || x.op == opXor || x.op == opAdd && x.flags&disjoint != 0
+	if !noCarry || unsigned(x.args[1])>>n.imm != 0 {
+		return false
+	}
+	v.args = []*value{x.args[0], n}
+	return true
+}
+
+// simplifyExtreme finds the maximum of a number and a constant, or the minimum, in that of the
+// number and the same constant.
+func simplifyExtreme(v *value) *value {
+	x, y := v.args[0], v.args[1]
+	switch {
+	case !y.isConst():
+	case x == y, x.op == v.op && x.typ == v.typ && x.args[1] == y:
+		return x
+	}
+	return nil
 }
 
 // joinFields makes (x & a) | (x & b), of bits that a word was taken apart into, x & (a | b).

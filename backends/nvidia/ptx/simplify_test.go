@@ -149,3 +149,27 @@ func TestBitsOfNumbers(t *testing.T) {
 		t.Errorf("a bit is compared:\n%s", text)
 	}
 }
+
+// The sign of a row's number is that of the tile's first row, and the maximum with a constant
+// is taken once.
+func TestSimplerNumbers(t *testing.T) {
+	text := kernel(t, func(b *llir.Builder, x, p llir.Value) {
+		sign := func(c int) llir.Value {
+			return b.Binary(llir.AShr, b.Or(b.And(x, b.M.I32(-16)), b.M.I32(c)), b.M.I32(31), 0)
+		}
+		storeAll(b, p, sign(2), sign(9))
+	})
+	if n := strings.Count(text, "shr.s32"); n != 1 || strings.Contains(text, "or.b32") {
+		t.Errorf("%d shifts to one sign:\n%s", n, text)
+	}
+	text = kernel(t, func(b *llir.Builder, x, p llir.Value) {
+		zero := b.M.Float(llir.F32, 0)
+		most := func(x llir.Value) llir.Value {
+			return b.Call(b.M.Declare("llvm.maxnum.f32", llir.Pure, llir.F32, llir.F32, llir.F32), x, zero)
+		}
+		storeAll(b, p, most(most(most(number(b, p, 0)))), most(most(zero)))
+	})
+	if n := strings.Count(text, "max.f32"); n != 1 {
+		t.Errorf("%d maxima with one constant:\n%s", n, text)
+	}
+}
