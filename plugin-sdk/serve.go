@@ -42,6 +42,9 @@ func Serve(p Plugin) {
 		os.Exit(p.byHand(os.Args[1:], os.Stdout, os.Stderr))
 	}
 	log := hosted()
+	if p.Backend != nil {
+		go wire.Warm()
+	}
 	plugin.Serve(&plugin.ServeConfig{
 		HandshakeConfig:  handshake,
 		VersionedPlugins: map[int]plugin.PluginSet{version: {"tritonc": &served{plugin: p, log: log}}},

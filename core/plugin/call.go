@@ -241,6 +241,7 @@ func (b *Backend) start(ctx context.Context, confine process.Confine) (_ *proces
 	if err != nil {
 		return nil, err
 	}
+	go host.Warm()
 	p, err := process.Start(ctx, found, process.Config{
 		Kind: "backend", Handshake: host.Handshake, PluginName: host.PluginName,
 		Versions: map[int]goplugin.Plugin{host.ProtocolVersion: &host.BackendPlugin{}},
