@@ -127,6 +127,9 @@ func descriptorsByPointers(remarks []backend.Remark) (notes []sdk.Diagnostic) {
 
 // makeLLIR lowers the module, and links libraries where it calls them.
 func (j *job) makeLLIR(c *backend.Compilation) error {
+	if c.Request.Last != stageLLIR {
+		c.FindAhead(ptxasKind) // which the stage ptx asks for
+	}
 	if f := llirFacts(c.Module, j.opts); len(f) > 0 {
 		if err := c.RunPasses(llirRows(j.early), f); err != nil {
 			return err

@@ -41,8 +41,9 @@ type Compilation struct {
 	Meta Metadata
 
 	backend *Backend
-	order   []sdk.Stage // of Plan.Stages
-	at      int         // the stage whose artifact Module or Artifact is; -1 is the front end's ttir
+	ahead   map[*ToolKind]chan search // of FindAhead
+	order   []sdk.Stage               // of Plan.Stages
+	at      int                       // the stage whose artifact Module or Artifact is; -1 is the front end's ttir
 	kept    map[int]kept
 	meter   *work.Meter
 	began   time.Time

@@ -148,7 +148,37 @@ func (e *ToolNotFound) Error() string { return e.Unwrap().Error() }
 // Find is the tool of a kind, or a *ToolNotFound. Where it was looked for becomes
 // part of the answer.
 func (c *Compilation) Find(k *ToolKind) (*Tool, error) {
+	if ahead := c.ahead[k]; ahead != nil {
+		s := <-ahead
+		ahead <- s
+		for _, path := range s.looked {
+			c.LookAt(path)
+		}
+		return s.tool, s.err
+	}
 	return k.find(c.Context, c.backend.memo, c.Request.Settings, c.LookAt)
+}
+
+// search is what Find has found.
+type search struct {
+	tool   *Tool
+	err    error
+	looked []string
+}
+
+// FindAhead begins to look for a tool that Find will be asked for: in a long PATH that takes
+// as long as a stage of a small kernel.
+func (c *Compilation) FindAhead(k *ToolKind) {
+	found := make(chan search, 1)
+	if c.ahead == nil {
+		c.ahead = map[*ToolKind]chan search{}
+	}
+	c.ahead[k] = found
+	go func() {
+		var s search
+		s.tool, s.err = k.find(c.Context, c.backend.memo, c.Request.Settings, func(path string) { s.looked = append(s.looked, path) })
+		found <- s
+	}()
 }
 
 // Find is the tool of the kind on this machine, or a *ToolNotFound; it is asked for

@@ -164,6 +164,28 @@ func TestLookedAt(t *testing.T) {
 	}
 }
 
+// TestFindAhead: what was looked for ahead is found as without, each time, and where it was
+// looked for tells only who asks for it.
+func TestFindAhead(t *testing.T) {
+	_, path := toolHome(t)
+	want := fakeTool(t, path, "asm", asm124)
+	c := &Compilation{Context: t.Context(), backend: &Backend{memo: filememo.New[identity]("")}}
+	c.FindAhead(asm)
+	if len(c.resp.LookedAt) > 0 {
+		t.Errorf("nobody has asked, and %q were looked at", c.resp.LookedAt)
+	}
+	for range 2 {
+		got, err := c.Find(asm)
+		if err != nil || got.Path != want {
+			t.Errorf("%+v, %v", got, err)
+		}
+	}
+	plain := &Compilation{Context: t.Context(), backend: c.backend}
+	if _, err := plain.Find(asm); err != nil || !slices.Equal(plain.resp.LookedAt, c.resp.LookedAt) {
+		t.Errorf("looked at %q, without at %q, %v", c.resp.LookedAt, plain.resp.LookedAt, err)
+	}
+}
+
 // TestToolMemo: a tool is asked once, by all processes, until its file changes.
 func TestToolMemo(t *testing.T) {
 	dir := t.TempDir()
