@@ -118,10 +118,15 @@ def run_program(path, out, session, limit):
     except BaseException as e:
         found["error"] = check.first_line(e)
     found.update(compiles(session, before, os.getpid()), seconds=round(time.time() - begun, 2))
-    with open(out + ".part", "w") as f:
-        json.dump(found, f)
-    os.replace(out + ".part", out + ".json")
+    leave(out + ".json", found)
     os._exit(0)
+
+
+def leave(path, found):
+    """Writes a file of JSON, which is there when all of it is."""
+    with open(f"{path}.part", "w") as f:
+        f.write(json.dumps(found, indent=1) + "\n")
+    os.replace(f"{path}.part", path)
 
 
 def compiles(session, before, pid):
@@ -160,7 +165,7 @@ def side(a):
         while todo and len(running) < a.at_once:
             path = todo.pop(0)
             if a.deadline and time.time() > a.deadline:
-                pathlib.Path(a.out, path.stem + ".json").write_text(json.dumps({"late": True}))
+                leave(os.path.join(a.out, path.stem + ".json"), {"late": True})
                 continue
             pid = os.fork()
             if not pid:
@@ -175,9 +180,8 @@ def side(a):
         for pid, (path, since) in running.items():
             if time.time() - since > a.limit:
                 os.kill(pid, signal.SIGKILL)
-                killed = pathlib.Path(a.out, path.stem + ".json")
-                why = f"no end in {a.limit:g} s{where(killed.with_suffix('.where'))}"
-                killed.write_text(json.dumps({"error": why, "killed": True, **compiles(session, 0, pid)}))
+                why = f"no end in {a.limit:g} s{where(pathlib.Path(a.out, path.stem + '.where'))}"
+                leave(os.path.join(a.out, path.stem + ".json"), {"error": why, "killed": True, **compiles(session, 0, pid)})
         time.sleep(0.01)
 
 
@@ -255,11 +259,9 @@ class Ended(Exception):
     """The script is to end, and to tell what it has."""
 
 
-def known(path, folders):
-    """The verdict of a program when the script was ended: late, if it was not done on both sides."""
-    if not all(os.path.exists(os.path.join(folders[who], path.stem + ".json")) for who in ("triton", "tritonc")):
-        return {"verdict": "late", "why": "under way, or not begun, when the script was ended"}
-    return verdict(path, folders)
+def done(path, folders):
+    """Whether a program has ended on both sides."""
+    return all(os.path.exists(os.path.join(folders[who], path.stem + ".json")) for who in ("triton", "tritonc"))
 
 
 def settle_hung(path, row, folders):
@@ -311,60 +313,66 @@ def main(argv=None):
     a.folder = a.folder.resolve()
     if a.side:
         return side(a)
-    if not programs(a):
-        if resumed(a):
-            return told(resumed(a), a.json, 0)
+    paths, earlier = programs(a), resumed(a)
+    if not paths and not earlier:
         p.error(f"there is no program in {a.folder}" + (f" of the names {a.names}" if a.names else ""))
     deadline = time.time() + a.budget if a.budget else None
     with tempfile.TemporaryDirectory(prefix="tritonc-programs-") as tmp:
         folders = {who: os.path.join(tmp, who) for who in ("tritonc", "triton", "alone", *AGAIN)}
 
-        def start(who, *flags, names=a.names, deadline=None):
+        def start(who, *flags, paths=paths, deadline=None):
             """Starts the side that fills a folder, in a group with its forks."""
             ours = who in ("tritonc", "alone")
             os.mkdir(folders[who])
             env = {k: v for k, v in os.environ.items() if ours or not k.startswith("TRITONC")}
             env["TRITON_CACHE_DIR"] = os.path.join(tmp, who + "-cache")
-            command = [sys.executable, __file__, str(a.folder), "--side", "tritonc" if ours else "triton", "--out", folders[who], "--only", a.only,
+            command = [sys.executable, __file__, str(a.folder), "--side", "tritonc" if ours else "triton", "--out", folders[who], "--names", ",".join(p.stem for p in paths),
                        "--at-once", str(a.at_once), "--limit", str(a.limit), *(["--program", a.program] if a.program else []),
-                       *(["--names", names] if names else []), *(["--resume", a.resume] if a.resume else []), *(["--deadline", str(deadline)] if deadline else []), *flags]
+                       *(["--deadline", str(deadline)] if deadline else []), *flags]
             started.append(subprocess.Popen(command, env=env, stdin=subprocess.DEVNULL, start_new_session=True))
             return started[-1]
 
         def wait(*sides):
-            """Waits for sides, and keeps how they ended; raises Ended when the script is to end."""
+            """Waits for sides, and keeps how they ended; raises Ended when the script is to end. What is done
+            meanwhile is compared."""
             while any(s.poll() is None for s in sides):
                 if asked:
                     raise Ended
+                for path in [path for path in paths if path not in rows and done(path, folders)]:
+                    compare(path)
                 time.sleep(0.02)
             statuses.extend(s.returncode for s in sides)
+
+        def compare(path):
+            rows[path] = {"name": path.name, **verdict(path, folders)}
+            if a.json:
+                leave(a.json, earlier + list(rows.values()))
+
+        def those(bad):
+            return [path for path, row in rows.items() if row["verdict"] == bad]
 
         def settle(bad, how):
             """Looks again at the programs of a verdict."""
             for path in those(bad):
                 rows[path].update(how(path, rows[path], folders))
 
-        def those(bad):
-            return [path for path, row in rows.items() if row["verdict"] == bad]
-
-        def names(bad):
-            return ",".join(p.stem for p in those(bad))
-
         started, statuses, rows, asked = [], [], {}, []
         # Noted, and heeded by wait(): raised where it comes, it could lose a side that is being started.
         # timeout sends two, to the script and to its group.
         signal.signal(signal.SIGTERM, lambda *_: asked.append(True))
         try:
-            wait(start("tritonc", deadline=deadline), start("triton", deadline=deadline))
+            if paths:
+                wait(start("tritonc", deadline=deadline), start("triton", deadline=deadline))
             for how, status in zip(("through tritonc", "with Triton alone"), statuses):
                 if status:  # it could not begin: a verdict on each program would say that of the program
                     p.exit(1, f"{p.prog}: no program was run {how}: the process that starts them ended with status {status}, for the reason above\n")
-            rows = {path: {"name": path.name, **verdict(path, folders)} for path in programs(a)}
+            for path in [path for path in paths if path not in rows]:
+                compare(path)
             if those("HUNG"):
-                wait(start("alone", "--at-once", "1", "--limit", str(3 * a.limit), names=names("HUNG")))
+                wait(start("alone", "--at-once", "1", "--limit", str(3 * a.limit), paths=those("HUNG")))
                 settle("HUNG", settle_hung)
             if those("WRONG"):
-                wait(start("again", names=names("WRONG")), start("turned", "--turned", names=names("WRONG")))
+                wait(start("again", paths=those("WRONG")), start("turned", "--turned", paths=those("WRONG")))
                 settle("WRONG", settle_wrong)
         except BaseException as e:
             signal.signal(signal.SIGTERM, signal.SIG_IGN)  # it ends; a handler would be taken back before Python has ended
@@ -374,19 +382,23 @@ def main(argv=None):
                 s.wait()
             if not isinstance(e, Ended):
                 raise
-            rows = rows or {path: {"name": path.name, **known(path, folders)} for path in programs(a)}
+            for path in [path for path in paths if path not in rows]:
+                if done(path, folders):
+                    compare(path)
+                else:
+                    rows[path] = {"name": path.name, "verdict": "late", "why": "under way, or not begun, when the script was ended"}
             settle("HUNG", settle_hung)
             settle("WRONG", settle_wrong)
             statuses.append(1)
-        rows = list(rows.values())
-    return told(resumed(a) + rows, a.json, any(statuses))
+        rows = [rows[path] for path in paths]
+    return told(earlier + rows, a.json, any(statuses))
 
 
 def told(rows, path, status):
     """Tells the rows; the exit status, given that of what was run."""
     print(table(rows), flush=True)
     if path:
-        pathlib.Path(path).write_text(json.dumps(rows, indent=1) + "\n")
+        leave(path, rows)
     return 1 if status or any(r["verdict"] in BAD for r in rows) or not any(r["verdict"] == "ok" for r in rows) else 0
 
 
