@@ -1,5 +1,7 @@
 package ptx
 
+import "slices"
+
 // fewestPointers is how many pointers a loop advances by the same step before they
 // become sums of what does not change and one counter of bytes: what a loop carries
 // takes registers that ptxas cannot compute anew.
@@ -167,7 +169,60 @@ func (f *fn) join(l *loop, back int, step *value, group []induction) {
 		h.preds[back].append(next)
 	}
 	h.insertBefore(0, sums...)
-	h.settle(len(sums))
+	f.settleIn(h, len(sums))
+}
+
+// settleIn moves each of the first n instructions of a loop's head to before the first one that
+// uses it, in the block that leads to all that do: from the head on it would take registers.
+func (f *fn) settleIn(h *block, n int) {
+	f.place()
+	where := make(map[*value]*block)
+	note := func(a *value, at *block) {
+		if w := where[a]; w != nil {
+			at = meet(w, at)
+		}
+		where[a] = at
+	}
+	for _, b := range f.blocks {
+		for _, p := range b.phis {
+			for i, a := range p.args {
+				note(a, b.preds[i])
+			}
+		}
+		insts := b.insts
+		if b == h {
+			insts = insts[n:] // those that move take their operands along
+		}
+		for _, v := range insts {
+			for _, a := range v.args {
+				note(a, b)
+			}
+		}
+		b.term.each(func(a **value) { note(*a, b) })
+	}
+	for i := n - 1; i >= 0; i-- {
+		v := h.insts[i]
+		to := where[v]
+		for to != nil && to != h && to.loop != h.loop { // not into another loop
+			to = to.idom
+		}
+		if to == nil {
+			to = h
+		}
+		for _, a := range v.args {
+			note(a, to)
+		}
+		switch first := firstUse(to.insts, v); {
+		case to == h && first > i:
+			h.moveDown(i, first-1)
+		case to != h && first >= 0:
+			h.insts = slices.Delete(h.insts, i, i+1)
+			to.insertBefore(first, v)
+		case to != h:
+			h.insts = slices.Delete(h.insts, i, i+1)
+			to.append(v)
+		}
+	}
 }
 
 // pointerCounter is a counter of a group that begins with a pointer itself, from which each of
