@@ -40,6 +40,7 @@ var Phases = []Phase{
 	{"sink values", "what one way through a branch needs would be computed on all", sinkValues},
 	{"add counters", "ptxas adds and shifts in one instruction, but not where bits of a counter are joined with others", addCounters},
 	{"sink comparisons", "truth values would live from block to block, in a loop more than there are registers for", sinkComparisons},
+	{"factor truths", "each row of a tile would join what all of them have in common", factorTruths},
 	{"regroup truths", "rows of a tile would each join whether they are inside with whether their column is", regroupTruths},
 	{"hoist comparisons", "a loop with few truth values would compare in each iteration what it does not change", hoistComparisons},
 	{"split choices", "conjunctions that choices need take registers of truth values, and loads wait for them", splitChoices},

@@ -425,6 +425,19 @@ var phaseCases = map[string]func(b *llir.Builder, x, p llir.Value){
 		b.SetBlock(after)
 		b.Ret(nil)
 	},
+	"factor truths": func(b *llir.Builder, x, p llir.Value) {
+		y := b.Load(llir.I32, p, 4, false)
+		less := func(k int) llir.Value { return b.ICmp(enum.IPredSLT, b.Add(y, b.M.I32(k)), x) }
+		common := []llir.Value{less(100), less(101), less(102)}
+		for n := range fewestFactored {
+			mask := less(n)
+			for _, c := range common {
+				mask = b.And(mask, c)
+			}
+			b.Store(b.Select(mask, x, y), b.PtrAdd(p, int64(4*n)), 4, false)
+		}
+		b.Ret(nil)
+	},
 	"hoist comparisons": func(b *llir.Builder, x, p llir.Value) {
 		y := b.Load(llir.I32, p, 4, false)
 		looped(b, x, nil, func(_ []llir.Value, i llir.Value) []llir.Value {
