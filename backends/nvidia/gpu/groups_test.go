@@ -2,6 +2,7 @@ package gpu
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -257,7 +258,7 @@ func TestGroupsMutants(t *testing.T) {
 		"producer's phase":       {"ttng.wait_barrier %e, %was", "ttng.wait_barrier %e, %phase", "deadlock"},
 		"consumer's phase":       {"ttng.wait_barrier %f, %phase", "%other = arith.xori %phase, %k1 : i32\nttng.wait_barrier %f, %other", "deadlock"},
 		"producer does not wait": {"ttng.wait_barrier %e, %was", "", "data race"},
-		"consumer does not wait": {"ttng.wait_barrier %f, %phase", "", "data race"},
+		"consumer does not wait": {"ttng.wait_barrier %f, %phase", "", "data race|undefined value"}, // by who comes first
 		"release before reading": {"", "", "data race"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -290,7 +291,7 @@ func TestGroupsMutants(t *testing.T) {
 				in[i] = int32(i)
 			}
 			_, err := d.Launch(k.mod, k.Kernel, sim.Dim(1), sim.Dim(k.Threads), k.Shared, sim.Upload(d, "in", in), d.Alloc("out", 4*256*n), int32(n), int64(5))
-			if err == nil || !strings.Contains(err.Error(), c.want) {
+			if err == nil || !regexp.MustCompile(c.want).MatchString(err.Error()) {
 				t.Errorf("reported: %v, want a %s\n%s", err, c.want, k.ptx)
 			}
 		})

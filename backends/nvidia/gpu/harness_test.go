@@ -1,6 +1,7 @@
 package gpu
 
 import (
+	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tritonc/tritonc/backends/nvidia/ptx"
 	"github.com/tritonc/tritonc/backends/nvidia/tti"
 	"github.com/tritonc/tritonc/backends/nvidia/ttng"
 	"github.com/tritonc/tritonc/backends/nvidia/warpspec"
@@ -21,21 +23,11 @@ import (
 	"github.com/tritonc/tritonc/internal/testseed"
 )
 
-// kernel is a module lowered, translated by llc and loaded into the simulator.
+// kernel is a module lowered, translated to PTX and loaded into the simulator.
 type kernel struct {
 	*lower.Result
 	src, ptx string
 	mod      *sim.Module
-}
-
-// tool finds one of LLVM's programs or skips the test.
-func tool(t testing.TB, name string) string {
-	t.Helper()
-	path, err := exec.LookPath(name)
-	if err != nil {
-		t.Skipf("%s is not installed: nothing to check the LLVM IR with", name)
-	}
-	return path
 }
 
 func parse(t testing.TB, file, src string) *ir.Operation {
@@ -79,10 +71,13 @@ func file(t testing.TB, path string) string {
 	return string(src)
 }
 
-// build lowers a module and has LLVM verify it and translate it to PTX.
+// byLLC has kernels run that LLVM's llc translated to PTX, and LLVM verify them: TestMain
+// runs all tests with it, too.
+var byLLC bool
+
+// build lowers a module and translates it to PTX.
 func build(t testing.TB, file, src string, cc int) *kernel {
 	t.Helper()
-	llc := tool(t, "llc-22")
 	m := parse(t, file, src)
 	runner := pass.Runner{VerifyEach: true}
 	if _, err := runner.Run(m, []pass.Row{{Pass: warpspec.AllocateWarpGroups}}, nil); err != nil {
@@ -92,24 +87,43 @@ func build(t testing.TB, file, src string, cc int) *kernel {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, src)
 	}
-	ll := string(r.LLVM.Print())
 	cpu := fmt.Sprintf("sm_%d", cc)
 	if cc >= 90 {
 		cpu += "a"
 	}
-	cmd := exec.Command(llc, "-mcpu="+cpu, "-mattr=+ptx84", "-fp-contract=fast", "--nvptx-short-ptr", "-nvptx-mad-wide-opt", "-O3", "-o", "-", "-")
-	cmd.Stdin = strings.NewReader(ll)
+	translate := direct
+	if byLLC {
+		translate = llc
+	}
+	text, err := translate(r, cpu, cc)
+	if err != nil {
+		t.Fatalf("%v\n%s\n%s", err, src, r.LLVM.Print())
+	}
+	mod, err := sim.Load(file+".ptx", text)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	return &kernel{r, src, string(text), mod}
+}
+
+// direct translates as the backend does.
+func direct(r *lower.Result, cpu string, cc int) ([]byte, error) {
+	r.LLVM.Sweep()
+	r.LLVM.Number()
+	return ptx.Translate(r.LLVM, ptx.Options{CC: cc, SM: cpu, Version: 84, Fusion: true})
+}
+
+// llc translates by LLVM.
+func llc(r *lower.Result, cpu string, _ int) ([]byte, error) {
+	cmd := exec.Command("llc-22", "-mcpu="+cpu, "-mattr=+ptx84", "-fp-contract=fast", "--nvptx-short-ptr", "-nvptx-mad-wide-opt", "-O3", "-o", "-", "-")
+	cmd.Stdin = bytes.NewReader(r.LLVM.Print())
 	var problems strings.Builder
 	cmd.Stderr = &problems
-	ptx, err := cmd.Output()
+	text, err := cmd.Output()
 	if err != nil || problems.Len() > 0 { // it verifies what it reads, and warns of invalid debug information
-		t.Fatalf("llc: %v: %s\n%s\n%s", err, problems.String(), src, ll)
+		return nil, fmt.Errorf("llc: %v: %s", err, problems.String())
 	}
-	mod, err := sim.Load(file+".ptx", ptx)
-	if err != nil {
-		t.Fatalf("%v\n%s", err, ptx)
-	}
-	return &kernel{r, src, string(ptx), mod}
+	return text, nil
 }
 
 // run launches the kernel on a device that reports races, undefined values and

@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"os/exec"
 	"strings"
 	"sync"
 	"testing"
@@ -35,13 +36,19 @@ var notRun = map[string]string{
 	"ttg.warp_specialize.partitions": "it is not written, but part of ttg.warp_specialize",
 }
 
-// TestMain checks, when all tests ran, that they leave out no operation that
-// passes make. The language's own (dialect tt) are for package kerneltest.
+// TestMain runs all tests with PTX as the backend writes it, and where LLVM is with llc's.
+// It checks, when all ran, that they leave out no operation that passes make. The language's
+// own (dialect tt) are for package kerneltest.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	code := m.Run()
+	if _, err := exec.LookPath("llc-22"); err == nil {
+		fmt.Println("with PTX by llc:")
+		byLLC = true
+		code = max(code, m.Run())
+	}
 	everything := flag.Lookup("test.run").Value.String() == "" && flag.Lookup("test.skip").Value.String() == "" && !testing.Short()
-	if code == 0 && everything && len(covered.names) > 0 { // else there are no tools
+	if code == 0 && everything {
 		for _, op := range ttg.Dialect.Ops {
 			switch why := notRun[op.Name]; {
 			case why == "" && !covered.names[op.Name]:
