@@ -2,6 +2,7 @@ package ptx
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/llir/llvm/ir"
 	"github.com/llir/llvm/ir/enum"
@@ -485,10 +486,34 @@ func (c *conv) choose(cond, x, y *value) *value {
 // chooseOf is choose for values of a type. Of a number ptxas negates an operand on the way,
 // and of bits it does not.
 func (c *conv) chooseOf(t llir.Type, cond, x, y *value) *value {
-	if x == y || t != llir.F32 && t != llir.F64 {
+	if x == y || !llir.IsFloat(t) {
+		return c.choose(cond, x, y)
+	}
+	if o := extremeOf(t, cond, x, y); o != opConst {
+		return c.emit(o, floatType(t), x.class, x, y)
+	}
+	if t != llir.F32 && t != llir.F64 {
 		return c.choose(cond, x, y)
 	}
 	return c.emit(opSelp, floatType(t), x.class, x, y, cond)
+}
+
+// extremeOf is opMax or opMin where a choice between x and a constant y is that, as
+// x > 0 ? x : 0 is, else opConst. Of a NaN max and min make the constant, as the comparison
+// does, which is false. Of zeros, which compare equal, they take -0 for the lesser.
+func extremeOf(t llir.Type, cond, x, y *value) op {
+	if cond.op != opSetp || cond.typ != floatType(t) || cond.args[0] != x || !y.isConst() || !cond.args[1].isConst() || cond.args[1].imm != y.imm {
+		return opConst
+	}
+	n := (&llir.Float{Typ: t, Bits: uint64(y.imm) & (^uint64(0) >> (64 - y.class.bits()))}).Value()
+	switch {
+	case math.IsNaN(n):
+	case cond.cmp == cmpGT && (n != 0 || !math.Signbit(n)):
+		return opMax
+	case cond.cmp == cmpLT && (n != 0 || math.Signbit(n)):
+		return opMin
+	}
+	return opConst
 }
 
 func (c *conv) terminator(b *ir.Block) {

@@ -1,6 +1,7 @@
 package ptx
 
 import (
+	"math"
 	"strings"
 	"testing"
 
@@ -180,5 +181,40 @@ func TestNarrowResults(t *testing.T) {
 			t.Fatal(err)
 		}
 		has(t, string(text), "st.param."+c.width+" \t[func_retval0], "+c.register, "ld.param."+c.width+" \t"+c.register)
+	}
+}
+
+// A choice between a number and a constant by a comparison of the two is one instruction
+// where that gives the same of NaNs and of both zeros.
+func TestChoicesOfExtremes(t *testing.T) {
+	for _, c := range []struct {
+		pred  enum.FPred
+		y     float64
+		has   string
+		swaps bool
+	}{
+		{enum.FPredOGT, 0, "max.f32", false},
+		{enum.FPredOGT, 0, "max.f32", true},
+		{enum.FPredOGT, 1.5, "max.f32", false},
+		{enum.FPredOLT, 1.5, "min.f32", false},
+		{enum.FPredOLT, math.Copysign(0, -1), "min.f32", false},
+		{enum.FPredOLT, 0, "selp.f32", false},
+		{enum.FPredOGT, math.Copysign(0, -1), "selp.f32", false},
+		{enum.FPredOGE, 0, "selp.f32", false},
+		{enum.FPredUGT, 0, "selp.f32", false},
+		{enum.FPredOGT, math.NaN(), "selp.f32", false},
+	} {
+		text := kernel(t, func(b *llir.Builder, x, p llir.Value) {
+			n, y := b.Load(llir.F32, p, 4, false), b.M.Float(llir.F32, c.y)
+			cond := b.FCmp(c.pred, n, y)
+			if c.swaps {
+				cond = b.FCmp(enum.FPredOLT, y, n)
+			}
+			b.Store(b.Select(cond, n, y), p, 4, false)
+			b.Ret(nil)
+		})
+		if !strings.Contains(text, c.has) {
+			t.Errorf("%v %g (turned: %v): no %s in\n%s", c.pred, c.y, c.swaps, c.has, text)
+		}
 	}
 }
