@@ -181,7 +181,8 @@ func (f *fn) compareIn(b *block, set map[*value]bool) {
 }
 
 // shareComparisons has a block take a comparison of a block that dominates it in the place of an
-// equal one: where blocks branch by the opposite of the same comparison, say.
+// equal one: where blocks branch by the opposite of the same comparison, say. A loop does not
+// take one from outside: where it compares again it has no registers to keep truth values.
 func shareComparisons(f *fn) {
 	f.analyze()
 	blocks := slices.Clone(f.blocks)
@@ -196,7 +197,7 @@ func shareComparisons(f *fn) {
 			}
 			k := keyOf(v)
 			for _, x := range known[k] {
-				if dominates(x.block, b) {
+				if dominates(x.block, b) && (b.loop == nil || b.loop.in(x.block)) {
 					by[v] = x
 					continue next
 				}
