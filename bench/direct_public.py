@@ -62,7 +62,7 @@ def bare(ptx):
     """PTX without what tells of source lines, which machine code does not depend on."""
     code, _, _ = ptx.partition("\n\t.section\t")
     return "".join(line for line in code.splitlines(keepends=True)
-                   if line.strip() and not line.lstrip().startswith((".loc", ".file", "//")))
+                   if line.strip() and not line.lstrip().startswith((".loc\t", ".loc ", ".file", "//")))
 
 
 def prepare(a):
@@ -75,6 +75,9 @@ def prepare(a):
             why["does not compile by llc" if reason.startswith("refused: ") else
                 "no guess of the arguments ends" if reason.startswith("none of the guesses") else
                 "takes a descriptor or a tuple" if reason.startswith("it takes") else reason] += 1
+            continue
+        if "vprintf" in (a.pairs / f"{f.stem}.llvm.ptx").read_text():
+            why["prints"] += 1
             continue
         jobs.append({"shared": 0, "types": [], "integers": []} | job | {"key": f.stem})
     jobs.sort(key=lambda j: (j["repo"], j["path"], j["kernel"], j["signature"]))
@@ -187,6 +190,7 @@ class Session:
 
     def __init__(self, torch, driver, memory, job):
         self.torch, self.driver, self.memory, self.job = torch, driver, memory, job
+        self.stage = ""  # where it is, for when it fails
         self.stem = pathlib.Path(job["work"]) / job["key"]
         self.reads = [False] * 3
         for way in WAYS:
@@ -211,7 +215,10 @@ class Session:
         return self.memory.now[:self.memory.count].clone()
 
     def outcome(self, kernels):
-        left = [self.once(kernels[way]) for way in WAYS]
+        left = []
+        for way in WAYS:
+            self.stage = f"in 2x2x2 blocks, {way}"
+            left.append(self.once(kernels[way]))
         elements = [ty[1:] for ty in self.job["types"] if ty.startswith("*")]
 
         def worst(x, y):
@@ -247,9 +254,11 @@ class Session:
         job, began = self.job, time.monotonic()
         self.memory.fill(memory_names(job))
         kernels = {}
+        self.stage = "loading"
         for name, way in zip((*WAYS, TWICE), (*WAYS, "llvm")):
             kernels[name] = measure.Kernel(self.driver, pathlib.Path(f"{self.stem}.{way}.cubin").read_bytes(), job)
         reply = self.outcome(kernels)
+        self.stage = "in more blocks"
         grid, us = self.load(kernels)
         reply["grid"] = grid
         count = measure.launches_for(us, 3, total=job["total"], most=100)
@@ -283,10 +292,11 @@ def worker(folder, dry_run):
     def handle(job):
         if "key" not in job:
             return {"gpu": torch.cuda.get_device_name()}
+        session = Session(torch, driver, memory, job)
         try:
-            return Session(torch, driver, memory, job).run()
+            return session.run()
         except Exception as e:  # in a context that may be lost: the next kernel gets a new process
-            return {"error": f"{type(e).__name__}: {e}"[:300], "last": True}
+            return {"error": f"{session.stage}: {type(e).__name__}: {e}"[:300], "last": True}
 
     return handle
 
@@ -442,42 +452,47 @@ def mean(ratios):
     return math.exp(statistics.mean(map(math.log, ratios))) if ratios else 1.0
 
 
-def spread(name, ratios, limit):
-    cuts = "".join(f" {sum(low <= r < high for r in ratios)} |" for low, high in
-                   ((0, 0.9), (0.9, 0.95), (0.95, limit), (limit, 1.02), (1.02, 1.05), (1.05, 1.1), (1.1, math.inf)))
-    return f"| {name} | {len(ratios)} | {mean(ratios):.4f} |{cuts}"
+CUTS = (0.9, 0.95, 0.98, 1.02, 1.05, 1.1)
+
+
+def spread(name, ratios):
+    counts = "".join(f" {sum(low <= r < high for r in ratios)} |" for low, high in zip((0, *CUTS), (*CUTS, math.inf)))
+    return f"| {name} | {len(ratios)} | {mean(ratios):.4f} |{counts}"
 
 
 def totals(results):
-    heads, rows = results
-    limit = heads[-1]["limit"] if heads else 0.98
+    _, rows = results
     timed = [r for r in rows if "ratio" in r]
-    equal = sum("equal" in r for r in rows)
+    equal = [1.0] * sum("equal" in r for r in rows)
     long = [r for r in timed if r["executed"] > LONG_CODE]
-    out = [f"| llc's time / direct code's | kernels | geometric mean | < 0.90 | < 0.95 | < {limit} | < 1.02 | < 1.05 | < 1.10 | more |",
+    out = ["| | kernels | geometric mean | below 0.90 |" + "".join(f" to {cut:.2f} |" for cut in CUTS[1:]) + " more |",
            "|---|---|---|---|---|---|---|---|---|---|",
-           spread("all, equal code as 1", [1.0] * equal + [r["ratio"] for r in timed], limit),
-           spread("timed", [r["ratio"] for r in timed], limit),
-           spread(f"timed, over {LONG_CODE} instructions of warps", [r["ratio"] for r in long], limit),
-           spread("llc's code beside itself", [r["noise"] for r in timed], limit)]
+           spread("all, equal code as 1", equal + [r["ratio"] for r in timed]),
+           spread("timed", [r["ratio"] for r in timed]),
+           spread(f"timed, over {LONG_CODE} instructions of warps", [r["ratio"] for r in long]),
+           spread("llc's code beside itself", [r["noise"] for r in timed])]
     return "\n".join(out) + "\n"
 
 
 def outcomes(results):
-    _, rows = results
+    heads, rows = results
     counts = collections.Counter(r["outcome"] for r in rows if "outcome" in r)
-    out = ["| | kernels |", "|---|---|", f"| tried | {len(rows)} |", f"| equal machine code | {sum('equal' in r for r in rows)} |",
-           f"| timed | {sum('ratio' in r for r in rows)} |"]
-    for name, what in (("equal", "left the same bytes"), ("close", "left what differs as rounding does"),
-                       ("order", "left what differs from launch to launch by llc's code, too"), ("differs", "left other results")):
-        out.append(f"| {what} | {counts[name]} |")
+    left_out = heads[-1]["left_out"] if heads else {}
+    out = ["| | kernels |", "|---|---|", f"| of the manifest | {len(rows) + sum(left_out.values())} |"]
+    out += [f"| left out: {why} | {n} |" for why, n in sorted(left_out.items(), key=lambda x: -x[1])]
     errors = collections.Counter(reason(r["error"]) for r in rows if "error" in r)
     out += [f"| not timed: {why} | {n} |" for why, n in errors.most_common()]
+    out += [f"| equal machine code | {sum('equal' in r for r in rows)} |", f"| timed | {sum('ratio' in r for r in rows)} |"]
+    for name, what in (("equal", "left the same bytes"), ("close", "left what differs as rounding does"),
+                       ("order", "left what differs from launch to launch by llc's code, too"), ("differs", "left other results")):
+        out.append(f"| of these, {what} | {counts[name]} |")
     return "\n".join(out) + "\n"
 
 
 def reason(error):
-    return error.splitlines()[0][:80].replace("|", "/")
+    """An error without names of files and numbers of lines, so that equal ones are counted together."""
+    text = re.sub(r"ptxas \S+, line \d+; error *: ", "", error.splitlines()[0])
+    return re.sub(r"(RuntimeError|\w+\.?AcceleratorError|AcceleratorError): ", "", text)[:80].replace("|", "/")
 
 
 def slow(results):

@@ -31,6 +31,7 @@ PTX = """.version 8.5
 \t.file\t1 "k.py"
 .visible .entry k(.param .u64 .ptr p)
 {
+\t.local .align 4 .b8 \t__local_depot0[4];
 \t.loc\t1 5 0 // k.py:5
 \tmov.u32 %r1, %ctaid.x;
 \tCODE
@@ -53,7 +54,8 @@ def pair(folder, key, llvm, direct, **more):
 class DirectPublicTest(unittest.TestCase):
     def test_bare(self):
         text = direct_public.bare(PTX.replace("CODE", "code;"))
-        for gone in (".loc", ".file", ".section", "debug"):
+        self.assertIn("__local_depot0", text)
+        for gone in (".loc\t", ".file", ".section", "debug"):
             self.assertNotIn(gone, text)
         self.assertIn("\tcode;\n\tret;\n}", text)
 
@@ -77,6 +79,7 @@ class DirectPublicTest(unittest.TestCase):
             pair(pairs, "timed", "code a;", "code b;")
             pair(pairs, "waits", "code ld.acquire;", "code b;")
             pair(pairs, "refused-by-ptxas", "code a;", "none;")
+            pair(pairs, "prints", "code vprintf;", "code b;")
             pair(pairs, "refused", "", "", why="refused: k.py:1:1: error: no")
             pair(pairs, "ended", "", "", why="none of the guesses: out of bounds")
             ptxas.write_text(PTXAS)
@@ -88,7 +91,7 @@ class DirectPublicTest(unittest.TestCase):
             r = subprocess.run([*program, "run", tmp, "--ptxas", ptxas, "--dry-run"], capture_output=True, text=True)
             self.assertEqual(r.returncode, 0, r.stderr)
             heads, rows = direct_public.read([tmp / "times.jsonl"])
-            self.assertEqual(heads[0]["left_out"], {"does not compile by llc": 1, "no guess of the arguments ends": 1})
+            self.assertEqual(heads[0]["left_out"], {"does not compile by llc": 1, "no guess of the arguments ends": 1, "prints": 1})
             by = {row["kernel"]: row for row in rows}
             self.assertEqual(len(by), 5)
             for kernel in ("same-text", "same-code"):
@@ -105,10 +108,11 @@ class DirectPublicTest(unittest.TestCase):
         with tempfile.TemporaryDirectory() as tmp:
             tmp = pathlib.Path(tmp)
             first, second, page = tmp / "1.jsonl", tmp / "2.jsonl", tmp / "page.md"
-            first.write_text("".join(json.dumps(r) + "\n" for r in [{"gpu": "G", "limit": 0.98}, *rows]))
+            first.write_text("".join(json.dumps(r) + "\n" for r in [{"gpu": "G", "limit": 0.98, "left_out": {"prints": 3}}, *rows]))
             results = direct_public.read([first])
             self.assertIn("| all, equal code as 1 | 3 | 0.9997 | 0 | 0 | 1 | 1 | 1 | 0 | 0 |", direct_public.totals(results))
-            self.assertIn("| not timed: RuntimeError: cuLaunchKernel: lost | 1 |", direct_public.outcomes(results))
+            self.assertIn("| of the manifest | 7 |\n| left out: prints | 3 |", direct_public.outcomes(results))
+            self.assertIn("| not timed: cuLaunchKernel: lost | 1 |", direct_public.outcomes(results))
             self.assertIn("| `k` of o/n/k.py | 30.0 | 30.0 | 0.970 | 1.000 | 32, 32 | 0, 0 | 9000 |", direct_public.slow(results))
             # A later file has a kernel's last row, unless it came too late to be timed again.
             second.write_text(json.dumps(rows[0] | {"ratio": 0.99}) + "\n" + json.dumps({"key": "1", "error": "out of time", "late": True}) + "\n")
