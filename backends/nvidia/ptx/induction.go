@@ -19,6 +19,7 @@ func joinInductions(f *fn) {
 	for _, b := range f.blocks {
 		if b.loop != nil && b.loop.head == b && len(b.preds) == 2 {
 			f.joinLoop(b.loop)
+			f.joinNeighbors(b.loop)
 		}
 	}
 	f.dropTrivialPhis()

@@ -84,8 +84,12 @@ var phaseCases = map[string]func(b *llir.Builder, x, p llir.Value){
 		looped(b, x, []llir.Value{p, q, p, q}, func(v []llir.Value, _ llir.Value) []llir.Value {
 			b.Store(b.Load(llir.I32, v[0], 4, false), v[1], 4, false)
 			ahead := b.GEP(llir.I8, v[0], step)
-			b.Store(b.Load(llir.I32, v[2], 4, false), v[3], 4, false) // by a constant they stay
+			b.Store(b.Load(llir.I32, v[2], 4, false), v[3], 4, false) // by a constant they are one
 			return []llir.Value{ahead, b.GEP(llir.I8, v[1], step), b.PtrAdd(v[2], 128), b.PtrAdd(v[3], 128)}
+		})
+		looped(b, x, []llir.Value{p, b.PtrAdd(p, 16)}, func(v []llir.Value, _ llir.Value) []llir.Value { // neighbors
+			b.Store(b.Load(llir.I32, v[0], 4, false), v[1], 4, false)
+			return []llir.Value{b.PtrAdd(v[0], 64), b.PtrAdd(v[1], 64)}
 		})
 		var many []llir.Value
 		for n := range fewestSeveral {
