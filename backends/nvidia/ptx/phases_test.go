@@ -231,6 +231,31 @@ var phaseCases = map[string]func(b *llir.Builder, x, p llir.Value){
 		storeAt(b, p, b.Mul(next, y), b.Mul(x, y), b.Mul(y, next), b.Mul(b.Add(y, b.M.I32(2)), x), b.Mul(next, b.M.I32(7)))
 		q := b.PtrAdd(p, 64)
 		b.Store(b.Mul(b.Add(b.SExt(x, llir.I64), b.M.I64(1)), b.SExt(y, llir.I64)), q, 8, false)
+		row, stride := b.And(x, b.M.I32(15)), b.Load(llir.I32, q, 4, false)
+		at := func(n int) llir.Value { return b.Binary(llir.OrOp, row, b.M.I32(n), llir.Disjoint) }
+		storeAt(b, q, b.Mul(row, stride), b.Mul(at(16), stride), b.Mul(stride, at(48)),
+			b.Mul(b.Binary(llir.OrOp, at(32), b.M.I32(64), llir.Disjoint), y), b.Mul(at(16), y)) // of other rows, and a row that is not known
+		b.Ret(nil)
+	},
+	"advance first": func(b *llir.Builder, x, p llir.Value) {
+		kept := b.GEP(llir.I32, p, b.Mul(x, x))
+		looped(b, x, []llir.Value{p, b.GEP(llir.I32, p, x), kept}, func(v []llir.Value, i llir.Value) []llir.Value {
+			b.Asm("cp.async.ca.shared.global [ $0 + 0 ], [ $1 + 8 ], 0x4, 0x4;", "r,l", true, llir.Void, i, v[0])
+			b.Store(i, v[1], 4, false)
+			b.Store(v[2], b.PtrAdd(v[2], 16), 8, false) // needed as a number, too
+			return []llir.Value{b.PtrAdd(v[0], 128), b.PtrAdd(v[1], 128), b.PtrAdd(v[2], 128)}
+		})
+		looped(b, x, []llir.Value{p, kept}, func(v []llir.Value, i llir.Value) []llir.Value { // two steps
+			b.Store(i, v[0], 4, false)
+			b.Store(i, v[1], 4, false)
+			return []llir.Value{b.PtrAdd(v[0], 128), b.PtrAdd(v[1], 64)}
+		})
+		b.Ret(nil)
+	},
+	"cut sums": func(b *llir.Builder, x, p llir.Value) {
+		low := func(n, mask int) llir.Value { return b.And(b.Add(x, b.M.I32(n)), b.M.I32(mask)) }
+		both := b.Add(x, b.M.I32(17)) // needed as it is, too
+		storeAt(b, p, low(1, 1), low(3, 1), low(13, 6), low(-4, 3), low(7, 24), both, b.And(both, b.M.I32(1)))
 		b.Ret(nil)
 	},
 	"add counters": func(b *llir.Builder, x, p llir.Value) {

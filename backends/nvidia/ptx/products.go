@@ -1,20 +1,57 @@
 package ptx
 
 // splitProducts makes (x + 1) * y the sum of x*y and y: one instruction as well, and what it
-// multiplies is computed for something else, often.
+// multiplies is computed for something else, often. Of 32 bits (x + c) * y becomes the sum of a
+// product of x and y at another distance and a multiple of y, as by LLVM's straight-line strength
+// reduction: the rows of a tile differ among threads, and what they are apart does not, often.
 func splitProducts(f *fn) {
+	f.analyze()
+	known := make(map[rowProduct]distantProduct)
 	edit(f, func(e *editor, v *value) *value {
 		if v.op != opMul || v.typ.isFloat() {
 			return nil
 		}
 		for i := range 2 {
-			s, y := v.args[i], v.args[1-i]
-			if s.op == opAdd && s.args[1].isConst() && s.args[1].imm == 1 && !y.isConst() {
-				return e.emit(opAdd, signedOf(v.class), v.class, e.emit(opMul, v.typ, v.class, s.args[0], y), y)
+			x, y := v.args[i], v.args[1-i]
+			if y.isConst() {
+				continue
+			}
+			if x.op == opAdd && x.args[1].isConst() && x.args[1].imm == 1 {
+				return e.emit(opAdd, signedOf(v.class), v.class, e.emit(opMul, v.typ, v.class, x.args[0], y), y)
+			}
+			if v.class == r32 && e.b.loop == nil { // in loops it would wait for another one
+				if s := e.fromProduct(v, x, y, known); s != nil {
+					return s
+				}
 			}
 		}
 		return nil
 	})
 	shareValues(f)
 	sweep(f)
+}
+
+// distantProduct is a product of a row at a distance.
+type distantProduct struct {
+	v *value
+	c int64
+}
+
+// fromProduct computes v, which is row * stride, of a product that is known, or notes it and
+// returns nil. Bits that are joined with others, or are joined with a constant where the product
+// of themselves is not known, are left to masks and addresses, as by LLVM.
+func (e *editor) fromProduct(v, row, stride *value, known map[rowProduct]distantProduct) *value {
+	p, c := rowProduct{row, stride}, int64(0)
+	if isSum(row) && row.args[1].isConst() {
+		p.row, c = row.args[0], row.args[1].imm
+	}
+	if p.row.op == opOr {
+		return nil
+	}
+	if k, ok := known[p]; ok && dominates(k.v.block, e.b) && c != k.c && (row.op == opAdd || k.c == 0) {
+		return e.emit(opAdd, tS32, r32, k.v, e.emit(opMul, tS32, r32, stride, e.constant(r32, c-k.c)))
+	}
+	v.block = e.b
+	known[p] = distantProduct{v, c}
+	return nil
 }
