@@ -8,16 +8,7 @@ import (
 // foldAddresses takes constants out of addresses, to which instructions add them:
 // accesses that differ by constants then share what is computed.
 func foldAddresses(f *fn) {
-	f.analyze()
-	widened := make(map[*value]*value)
 	edit(f, func(e *editor, v *value) *value {
-		e.widened = widened
-		if v.op == opCvt && v.from == tS32 && v.class == r64 {
-			if w := widened[v.args[0]]; w == nil || !dominates(w.block, e.b) {
-				v.block = e.b
-				widened[v.args[0]] = v
-			}
-		}
 		switch v.op {
 		case opLd, opSt, opAtom, opInst:
 			if _, ok := v.aux.(addressed); v.op == opInst && !ok {
@@ -45,7 +36,7 @@ func foldAddresses(f *fn) {
 
 // split is v as a sum of a value and a constant. It emits what the value needs.
 func (e *editor) split(v *value, depth int) (*value, int64) {
-	c := e.constantPart(v, depth)
+	c := constantPart(v, depth)
 	if c == 0 {
 		return v, 0
 	}
@@ -59,42 +50,26 @@ func isSum(v *value) bool {
 }
 
 // constantPart is the constant that without takes out of v.
-func (e *editor) constantPart(v *value, depth int) int64 {
+func constantPart(v *value, depth int) int64 {
 	if depth == 0 || v.class != r32 && v.class != r64 {
 		return 0
 	}
 	switch {
 	case isSum(v) && v.args[1].isConst():
-		return v.args[1].imm + e.constantPart(v.args[0], depth-1)
+		return v.args[1].imm + constantPart(v.args[0], depth-1)
 	case isSum(v):
-		return e.constantPart(v.args[0], depth-1) + e.constantPart(v.args[1], depth-1)
+		return constantPart(v.args[0], depth-1) + constantPart(v.args[1], depth-1)
 	case v.op == opShl && v.args[1].isConst() && v.args[1].imm < 31:
-		return e.constantPart(v.args[0], depth-1) << v.args[1].imm
+		return constantPart(v.args[0], depth-1) << v.args[1].imm
 	case v.op == opMul && !v.typ.isFloat() && v.args[1].isConst() && fits(v.args[1].imm):
-		if c := e.constantPart(v.args[0], depth-1); fits(c) {
+		if c := constantPart(v.args[0], depth-1); fits(c) {
 			return c * v.args[1].imm
 		}
 	case v.op == opCvt && v.class == r64 && v.args[0].class == r32:
-		if e.inRange(v) {
-			return v.args[0].args[1].imm
-		}
 		_, c := withoutCarry(v.args[0])
 		return c
 	}
 	return 0
-}
-
-// inRange reports whether v, a part of an address, widens the sum of a constant and a number
-// that is widened before it. Such sums are taken not to overflow, as LLVM's slsr takes indices
-// of addresses: of two elements that a kernel accesses at a constant distance the second one
-// would lie 2^32 elements before its place.
-func (e *editor) inRange(v *value) bool {
-	x := v.args[0]
-	if v.from != tS32 || !isSum(x) || !x.args[1].isConst() {
-		return false
-	}
-	w := e.widened[x.args[0]]
-	return w != nil && dominates(w.block, e.b)
 }
 
 // withoutCarry takes those constants out of a sum of 32 bits that have no carry, so that
@@ -109,7 +84,7 @@ func withoutCarry(v *value) (*value, int64) {
 
 // without is v without its constant part.
 func (e *editor) without(v *value, depth int) *value {
-	if e.constantPart(v, depth) == 0 {
+	if constantPart(v, depth) == 0 {
 		return v
 	}
 	switch {
@@ -120,9 +95,6 @@ func (e *editor) without(v *value, depth int) *value {
 		return e.again(v, signedOf(v.class), opAdd, x, y)
 	case v.op == opShl, v.op == opMul:
 		return e.again(v, v.typ, v.op, e.without(v.args[0], depth-1), v.args[1])
-	}
-	if e.inRange(v) {
-		return e.widened[v.args[0].args[0]]
 	}
 	x, _ := withoutCarry(v.args[0])
 	c := e.newValue(opCvt, v.typ, v.class, x)

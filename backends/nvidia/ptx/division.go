@@ -8,8 +8,6 @@ type editor struct {
 	b   *block
 	loc *value // what is rewritten
 	out []*value
-	// widened is by which signed conversion to 64 bits numbers have been widened so far.
-	widened map[*value]*value
 }
 
 // edit calls rewrite for each instruction; what it returns takes the place of the

@@ -68,14 +68,6 @@ var phaseCases = map[string]func(b *llir.Builder, x, p llir.Value){
 			b.Store(b.M.I32(n), b.GEP(llir.I32, p, b.SExt(at, llir.I64)), 4, false)
 		}
 		b.Asm("ld.global.b32 $0, [ $1 + 8 ];", "=r,l", true, llir.I32, b.PtrAdd(b.GEP(llir.I32, p, b.SExt(i, llir.I64)), 64))
-		at := func(n llir.Value, to func(llir.Value, llir.Type) llir.Value) llir.Value {
-			return b.GEP(llir.I8, p, to(n, llir.I64))
-		}
-		early := b.Add(x, b.M.I32(3)) // before x is widened
-		b.Store(x, at(early, b.SExt), 4, false)
-		b.Store(x, at(x, b.SExt), 4, false)
-		b.Store(x, at(b.Add(x, b.M.I32(100)), b.SExt), 4, false)
-		b.Store(x, at(b.Add(x, b.M.I32(200)), b.ZExt), 4, false) // may carry
 		b.Ret(nil)
 	},
 	"join inductions": func(b *llir.Builder, x, p llir.Value) {
