@@ -127,25 +127,12 @@ func (m *module) convert(irf *ir.Func) *fn {
 			for i, x := range c.get(in.X) {
 				parts[i].args = append(parts[i].args, x)
 			}
-			if addsBytes(in.X) {
-				parts[0].block.byteOffsets = true
-			}
 		}
 	}
 	// A phi's operands are in the order of LLVM IR, and predecessors take theirs
 	// from the first phi: the lists of both agree from here on.
 	c.order(irf)
 	return f
-}
-
-// addsBytes reports whether a pointer is a sum with an offset that is scaled to bytes.
-func addsBytes(p llir.Value) bool {
-	gep, ok := p.(*ir.InstGetElementPtr)
-	if !ok || gep.ElemType != llir.I8 {
-		return false
-	}
-	shift, ok := gep.Indices[0].(*ir.InstShl)
-	return ok && len(shift.OverflowFlags) > 0
 }
 
 // order makes the lists of predecessors, and puts the operands of phis in their order.

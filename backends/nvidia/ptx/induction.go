@@ -116,29 +116,41 @@ func (f *fn) join(l *loop, back int, step *value, group []induction) {
 		sums = append(sums, s)
 		return s
 	}
-	pre, nextNeeded, side := l.preheader(), false, grid(group, back)
-	c := f.counterStart(l, back, step, group)
-	if c.first != nil {
-		side, iv.args[1-back] = -1, c.first
+	pre, nextNeeded, allAhead := l.preheader(), false, false
+	side, base := grid(group, back), commonBase(group, back)
+	if pre == nil {
+		base = nil
 	}
-	for i, g := range group {
+	if base != nil {
+		// The counter is a pointer itself, to which each of the others is at a distance.
+		side, allAhead = -1, true
+		for _, g := range group {
+			allAhead = allAhead && g.ahead()
+		}
+		if allAhead {
+			first := f.newValue(opAdd, tS64, r64, base, step)
+			first.loc = next.loc
+			iv.args[1-back] = pre.append(first)
+		} else {
+			iv.args[1-back] = base
+		}
+	}
+	for _, g := range group {
 		start := g.phi.args[1-back]
-		if c.first != nil {
-			start = c.offsets[i]
+		if base != nil {
+			start = start.otherThan(base)
 		}
 		advance := func(counter *value) *value {
 			switch {
-			case c.first != nil:
-				s := plus(counter, start, g.next)
-				s.flags |= c.flags
-				return s
+			case base != nil:
+				return plus(counter, start, g.next)
 			case side < 0:
 				return plus(start, counter, g.next)
 			}
 			return plus(plus(start.args[side], counter, g.next), start.args[1-side], g.next)
 		}
 		switch {
-		case c.ahead:
+		case allAhead:
 			by[g.next] = advance(iv)
 		case g.ahead() && step.isConst():
 			by[g.next] = plus(advance(iv), step, g.next) // accesses take the constant
@@ -224,47 +236,6 @@ func (f *fn) settleIn(h *block, n int) {
 			to.append(v)
 		}
 	}
-}
-
-// pointerCounter is a counter of a group that begins with a pointer itself, from which each of
-// the group is at a distance. It may be an iteration ahead, where all of the group are.
-type pointerCounter struct {
-	first   *value // nil if there is none
-	offsets []*value
-	ahead   bool
-	flags   flags // of the sums of the counter and the offsets
-}
-
-func (f *fn) counterStart(l *loop, back int, step *value, group []induction) pointerCounter {
-	pre := l.preheader()
-	if pre == nil {
-		return pointerCounter{}
-	}
-	c := pointerCounter{ahead: true}
-	for _, g := range group {
-		c.ahead = c.ahead && g.ahead()
-	}
-	if !step.isConst() && l.head.byteOffsets {
-		if common, offsets := f.splitStarts(pre, group, back); common != nil {
-			if c.ahead {
-				common.addAll(linearOf(step, 8), 1)
-			}
-			c.first, c.offsets, c.flags = f.sum(pre, common, group[0].next), offsets, split
-			return c
-		}
-	}
-	if c.first = commonBase(group, back); c.first == nil {
-		return pointerCounter{}
-	}
-	for _, g := range group {
-		c.offsets = append(c.offsets, g.phi.args[1-back].otherThan(c.first))
-	}
-	if c.ahead {
-		sum := f.newValue(opAdd, tS64, r64, c.first, step)
-		sum.loc = group[0].next.loc
-		c.first = pre.append(sum)
-	}
-	return c
 }
 
 // commonBase returns an operand that the first values of all of a group are sums of, or nil.

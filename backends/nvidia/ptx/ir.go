@@ -109,8 +109,6 @@ const (
 	reads
 	// contract: a product that a sum may fuse with.
 	contract
-	// split: a sum of a counter and the offset of a pointer.
-	split
 )
 
 // isConst reports whether v is a constant, and which.
@@ -151,9 +149,6 @@ type block struct {
 	insts []*value
 	term  terminator
 	preds []*block
-	// byteOffsets: the offsets of pointers that phis begin with are scaled where they are added,
-	// by llir's ByteOffsets.
-	byteOffsets bool
 
 	// Of the dominator tree and the loops; see flow.go.
 	idom  *block

@@ -102,17 +102,6 @@ var phaseCases = map[string]func(b *llir.Builder, x, p llir.Value){
 			b.Store(b.Load(llir.I32, next[0], 4, false), next[1], 4, false) // rows of one base
 			return next
 		})
-		bytes := func(i llir.Value) llir.Value { return b.Binary(llir.Shl, b.SExt(i, llir.I64), b.M.I64(2), llir.NSW) }
-		lane := b.Load(llir.I32, p, 4, false)
-		var starts []llir.Value // offsets that are scaled where they are added
-		for n := range 2 {
-			starts = append(starts, b.GEP(llir.I8, b.GEP(llir.I8, p, bytes(b.Mul(x, b.M.I32(n+3)))), bytes(lane)))
-		}
-		looped(b, x, starts, func(v []llir.Value, _ llir.Value) []llir.Value {
-			next := []llir.Value{b.GEP(llir.I8, v[0], bytes(x)), b.GEP(llir.I8, v[1], bytes(x))}
-			b.Store(b.Load(llir.I32, next[0], 4, false), next[1], 4, false)
-			return next
-		})
 		b.Ret(nil)
 	},
 	"share phis": func(b *llir.Builder, x, p llir.Value) {

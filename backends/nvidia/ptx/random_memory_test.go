@@ -184,7 +184,6 @@ func (g *generator) walk(depth int) {
 	index := stride.Type().(*types.IntType)
 	start := g.r.IntN(n - step*(trips-1))
 	base := b.PtrAdd(from.p, int64(start*size))
-	bases := g.rows(from.p, t, n-step*(trips-1))
 	before := b.Block()
 	head := g.f.NewBlock(before)
 	after := g.f.NewBlock(head)
@@ -193,10 +192,6 @@ func (g *generator) walk(depth int) {
 	g.f.MoveToEnd(head)
 	i, offset := b.Phi(llir.I32), b.Phi(index)
 	pointer, sum := b.Phi(base.Type()), b.Phi(t)
-	pointers := make([]*ir.InstPhi, len(bases))
-	for k := range bases {
-		pointers[k] = b.Phi(base.Type())
-	}
 	outside := len(g.values)
 	g.values = append(g.values, i, sum)
 	total := llir.Value(sum)
@@ -207,9 +202,6 @@ func (g *generator) walk(depth int) {
 			at = b.GEP(t, base, offset)
 		case 1:
 			at = b.GEP(t, base, b.Mul(b.Resize(i, index, false), stride))
-		}
-		for _, p := range pointers { // all of them have to be needed to be counted as one
-			total = b.Binary(llir.Xor, total, b.Load(t, p, size, false), 0)
 		}
 		if g.r.IntN(3) == 0 && from.p != g.in {
 			b.Store(b.Add(g.as(t), total), at, size, false)
@@ -224,10 +216,6 @@ func (g *generator) walk(depth int) {
 	nextOffset := b.Add(offset, stride)
 	nextPointer := b.GEP(t, pointer, stride)
 	end := b.Block()
-	for k, p := range pointers {
-		llir.AddIncoming(p, bases[k], before)
-		llir.AddIncoming(p, b.GEP(t, p, stride), end)
-	}
 	for _, p := range []struct {
 		phi         *ir.InstPhi
 		first, next llir.Value
@@ -242,22 +230,6 @@ func (g *generator) walk(depth int) {
 	b.SetBlock(after)
 	g.f.MoveToEnd(after)
 	g.f.SetIDom(after, end)
-}
-
-// rows are pointers, or none, to one of the first n numbers of a type each, whose offsets are
-// scaled where they are added.
-func (g *generator) rows(p llir.Value, t *types.IntType, n int) []llir.Value {
-	if p != g.in || g.r.IntN(2) == 0 {
-		return nil
-	}
-	b := g.b
-	mask, shift := 1<<(bits.Len(uint(n))-1)-1, bits.TrailingZeros(uint(t.BitSize)/8)
-	rows := make([]llir.Value, 2+g.r.IntN(2))
-	for k := range rows {
-		i := b.SExt(b.And(g.as(llir.I32), b.M.I32(mask)), llir.I64)
-		rows[k] = b.GEP(llir.I8, p, b.Binary(llir.Shl, i, b.M.I64(int64(shift)), llir.NSW))
-	}
-	return rows
 }
 
 // while tests before its body, and may leave in the middle of it.

@@ -170,25 +170,6 @@ type candidate struct {
 	l linear
 }
 
-// fewestReduced is how many instructions an address takes at least that is worth computing of
-// another one: a sum is one either way, and the other one has to be there first.
-const fewestReduced = 2
-
-// manyCarried is how many words a loop carries at least that has no registers to spare for
-// what each row of a tile begins with: of a sum of that and a counter it computes others.
-const manyCarried = 64
-
-// carriesMany reports whether a loop carries so many words; no loop carries none.
-func (l *loop) carriesMany() bool {
-	words := 0
-	if l != nil {
-		for _, p := range l.head.phis {
-			words += (p.class.bits() + 31) / 32
-		}
-	}
-	return words >= manyCarried
-}
-
 // reduceStrides computes an address of an earlier one where they differ by a multiple
 // of one value: an addition takes the place of a product. What differs is often the same
 // for all threads, where the product is not, and ptxas keeps it in a uniform register.
@@ -210,18 +191,16 @@ func reduceStrides(f *fn) {
 				*at = r
 				return
 			}
-			if a.class != r64 || !isSum(a) || a.block == nil || a.flags&split != 0 {
+			if a.class != r64 || !isSum(a) || a.block == nil {
 				return
 			}
 			l := linearOf(a, 8)
 			if len(l.terms) < 2 {
 				return
 			}
-			if costOf(a, 6) >= fewestReduced || b.loop.carriesMany() {
-				if r := e.reduce(a, &l, known); r != nil {
-					reduced[a] = r
-					a, *at = r, r
-				}
+			if r := e.reduce(a, &l, known); r != nil {
+				reduced[a] = r
+				a, *at = r, r
 			}
 			known = append(known, candidate{a, l})
 		}
@@ -261,7 +240,7 @@ func (e *editor) reduce(a *value, l *linear, known []candidate) *value {
 			return nil
 		}
 		t, one := l.minus(&c.l)
-		if !one || t.value == nil {
+		if !one || t.value == nil || costOf(a, 6) < 1 {
 			continue
 		}
 		if t.value.block != nil && !dominates(t.value.block, e.b) || t.value.block == e.b && !e.emitted(t.value) {
