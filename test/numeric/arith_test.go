@@ -335,10 +335,13 @@ func floatArith(b *builder, typ string) {
 		b.exact("div_rn", fmt.Sprintf("tl.div_rn(%s, %s)", x.name, y.name), typ, func(i int) num { return round(t, x.v[i].f/y.v[i].f) })
 	}
 	small := b.load(typ, num{f: 1}, b.plainFloat(typ))
-	// LLVM's expansion of frem: where the rounded quotient is a whole number that the true
-	// one is just below, the remainder is a little beyond 0.
+	// NVPTX's expansion of frem rounds the quotient: where that is a whole number that the true
+	// one is just below, the remainder is a little beyond 0. LLVM's for AMD's GPUs is exact.
 	b.exact("mod", fmt.Sprintf("%s %% %s", small.name, q.name), out, func(i int) num {
 		x, y := small.v[i].f, q.v[i].f
+		if onAMD() {
+			return round(ot, math.Mod(x, y))
+		}
 		return round(ot, math.FMA(-math.Trunc(round(ot, x/y).f), y, x))
 	})
 }
