@@ -16,9 +16,29 @@ func joinCounters(f *fn) {
 		for b, n := range sums {
 			b.settle(n)
 		}
+		f.subtractFirst()
 		shareValues(f)
 		sweep(f)
 	}
+}
+
+// subtractFirst makes x - (y + c), in 64 bits, (x - y) - c: rows at constant distances share the
+// difference.
+func (f *fn) subtractFirst() {
+	edit(f, func(e *editor, v *value) *value {
+		if v.class != r64 || v.typ.isFloat() {
+			return nil
+		}
+		if v.op == opSub && isSum(v.args[1]) && v.args[1].args[1].isConst() {
+			x, y := v.args[0], v.args[1]
+			v.op, v.flags = opAdd, opTable[opAdd].flags
+			v.args = []*value{e.emit(opSub, tS64, r64, x, y.args[0]), e.constant(r64, -y.args[1].imm)}
+		}
+		if v.op == opAdd {
+			return e.simplify(v)
+		}
+		return nil
+	})
 }
 
 // counter is a number that a loop counts by a constant step.
@@ -46,13 +66,13 @@ func (f *fn) joinCountersOf(l *loop, by map[*value]*value) int {
 	var counters []*counter
 	for _, p := range h.phis {
 		n := p.args[back]
-		if p.class != r32 || n.op != opAdd || n.typ.isFloat() || n.args[0] != p || !n.args[1].isConst() {
+		if p.class != r32 && p.class != r64 || n.op != opAdd || n.typ.isFloat() || n.args[0] != p || !n.args[1].isConst() {
 			continue
 		}
 		c := &counter{p, n.args[1].imm, sumOf(p.args[1-back], 6)}
 		for _, to := range counters {
 			d := difference(c.start, to.start)
-			if to.step == c.step && len(d.terms) == 0 {
+			if p.class == r32 && to.phi.class == r32 && to.step == c.step && len(d.terms) == 0 {
 				known[p] = distance{to, 1, d}
 				break
 			}
@@ -65,7 +85,7 @@ func (f *fn) joinCountersOf(l *loop, by map[*value]*value) int {
 	for changed := len(counters) > 0; changed; {
 		changed = false
 		for _, p := range h.phis {
-			if p.class != r32 || known[p].from != nil {
+			if known[p].from != nil || p.class != r32 && p.class != r64 {
 				continue
 			}
 			if d := l.distanceOf(p, back, known); d.from != nil {
@@ -75,7 +95,7 @@ func (f *fn) joinCountersOf(l *loop, by map[*value]*value) int {
 	}
 	var sums []*value
 	plus := func(x, y, like *value) *value {
-		s := f.newValue(opAdd, tS32, r32, x, y)
+		s := f.newValue(opAdd, signedOf(x.class), x.class, x, y)
 		s.loc, s.block = like.loc, h
 		sums = append(sums, s)
 		return s
@@ -87,7 +107,7 @@ func (f *fn) joinCountersOf(l *loop, by map[*value]*value) int {
 		}
 		x := d.from.phi
 		if d.times != 1 {
-			x = f.newValue(opMul, tS32, r32, x, f.constant(r32, int64(int32(d.times))))
+			x = f.newValue(opMul, signedOf(x.class), x.class, x, f.constant(x.class, d.times))
 			x.loc, x.block = p.args[back].loc, h
 			if s := f.simplify(x); s != nil {
 				x = s
@@ -98,8 +118,8 @@ func (f *fn) joinCountersOf(l *loop, by map[*value]*value) int {
 		for _, t := range d.by.terms {
 			x = plus(x, t.value, p.args[back])
 		}
-		if c := int64(int32(d.by.constant)); c != 0 {
-			x = plus(x, f.constant(r32, c), p.args[back])
+		if c := f.constant(x.class, d.by.constant); c.imm != 0 {
+			x = plus(x, c, p.args[back])
 		}
 		by[p] = x
 	}
@@ -115,8 +135,8 @@ func (l *loop) distanceOf(p *value, back int, known map[*value]distance) distanc
 	rest.constant = next.constant
 	for _, t := range next.terms {
 		switch d, ok := known[t.value]; {
-		case ok && from.from == nil && d.times*t.by != 0:
-			from = distance{d.from, int64(int32(d.times * t.by)), linear{}}
+		case ok && from.from == nil && signExtend(d.times*t.by, p.class.bits()) != 0:
+			from = distance{d.from, signExtend(d.times*t.by, p.class.bits()), linear{}}
 			rest.addAll(d.by, t.by)
 		case t.value.op == opPhi && t.value.block == l.head || !l.invariantValue(t.value):
 			return distance{}
@@ -133,13 +153,13 @@ func (l *loop) distanceOf(p *value, back int, known map[*value]distance) distanc
 	}
 	first := difference(sumOf(p.args[1-back], 6), linear{})
 	first.addAll(from.from.start, -from.times)
-	if d := difference(first, rest); len(d.terms) > 0 || int32(d.constant) != 0 {
+	if d := difference(first, rest); len(d.terms) > 0 || signExtend(d.constant, p.class.bits()) != 0 {
 		return distance{}
 	}
 	return distance{from.from, from.times, rest}
 }
 
-// sumOf is a value of 32 bits as a sum of values, modulo 2³².
+// sumOf is a value as a sum of values of its class, which wraps as it does.
 func sumOf(v *value, depth int) linear {
 	var l linear
 	switch {

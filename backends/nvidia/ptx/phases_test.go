@@ -124,6 +124,13 @@ var phaseCases = map[string]func(b *llir.Builder, x, p llir.Value){
 			ahead := b.Add(b.Add(v[0], lane), b.M.I32(64))
 			return []llir.Value{b.Add(v[0], b.M.I32(32)), v[2], ahead, b.Add(v[3], b.M.I32(32)), b.Add(v[4], x)}
 		})
+		from, last := b.SExt(lane, llir.I64), b.SExt(x, llir.I64)
+		row := b.Add(from, b.M.I64(9)) // of 64 bits
+		looped(b, x, []llir.Value{b.M.I64(0), row, b.Add(row, b.M.I64(64))}, func(v []llir.Value, _ llir.Value) []llir.Value {
+			b.Store(b.Binary(llir.Sub, last, v[1], 0), p, 8, false)
+			b.Store(b.Binary(llir.Sub, last, v[2], 0), p, 8, false)
+			return []llir.Value{b.Add(v[0], b.M.I64(64)), v[2], b.Add(b.Add(v[0], from), b.M.I64(137))}
+		})
 		b.Ret(nil)
 	},
 	"divide counters": func(b *llir.Builder, x, p llir.Value) {
