@@ -3,14 +3,26 @@ package ptx
 // splitChoices makes a choice by a conjunction that nothing else needs two choices, one of
 // the other's result, as LLVM does: loads that such choices guard then need fewer truth
 // values, of which there are seven, and ptxas has more loads wait at once. That a number's
-// lowest bit is zero becomes the opposite of its being set, and such choices take no not.
+// lowest bit is zero becomes the opposite of its being set, and such choices take no not,
+// unless only exclusive ors need it: these would keep the truth value and its opposite.
 func splitChoices(f *fn) {
 	f.countUses()
+	xors := make(map[*value]int32) // how many take a comparison
+	for _, b := range f.blocks {
+		for _, v := range b.insts {
+			if v.op != opXor || v.class != pred {
+				continue
+			}
+			for _, a := range v.args {
+				xors[a]++
+			}
+		}
+	}
 	edit(f, func(e *editor, v *value) *value {
 		switch {
 		case isChoice(v):
 			e.splitChoice(v)
-		case v.op == opSetp && v.cmp == cmpEQ && v.args[0].class == r32 && isLowBit(v):
+		case v.op == opSetp && v.cmp == cmpEQ && v.args[0].class == r32 && isLowBit(v) && xors[v] != v.uses:
 			x := v.args[0]
 			if x.uses == 1 {
 				x = e.emit(opAnd, x.typ, x.class, x.args[0], x.args[1])

@@ -292,7 +292,8 @@ var phaseCases = map[string]func(b *llir.Builder, x, p llir.Value){
 		less, even := b.ICmp(enum.IPredSLT, x, y), b.ICmp(enum.IPredEQ, b.And(y, b.M.I32(1)), b.M.I32(0))
 		both, shared := b.And(less, even), b.And(b.ICmp(enum.IPredSGT, x, b.M.I32(7)), less)
 		storeAt(b, p, b.Select(b.And(both, b.ICmp(enum.IPredNE, x, b.M.I32(2))), x, y), b.Select(shared, x, y), b.Select(shared, y, b.M.I32(3)),
-			b.Select(b.Or(even, b.ICmp(enum.IPredEQ, x, b.M.I32(5))), y, x))
+			b.Select(b.Or(even, b.ICmp(enum.IPredEQ, x, b.M.I32(5))), y, x),
+			b.Select(b.Xor(less, b.ICmp(enum.IPredEQ, b.And(x, b.M.I32(1)), b.M.I32(0))), x, y))
 		b.Ret(nil)
 	},
 	"order loads": func(b *llir.Builder, x, p llir.Value) {
