@@ -47,6 +47,7 @@ var Phases = []Phase{
 	{"split choices", "conjunctions that choices need take registers of truth values, and loads wait for them", splitChoices},
 	{"choose parameters", "each of several parameters would be loaded where it is the one that is chosen, after its truth value is known", chooseParameters},
 	{"bypass divisions", "ptxas calls a routine for a division of 64 bits, though most numbers have 32", bypassDivisions},
+	{"narrow products", "ptxas multiplies 64 bits of a number that was shifted down to 32", narrowProducts},
 	{"select instructions", "ptxas joins some instructions, but not over conversions and 64 bits, and each costs its time", selectInstructions},
 	{"advance first", "a loop that loads by its pointers advances them in between, and copies the old ones before", advanceFirst},
 	{"sink increments", "a loop that computes its next counter early keeps the old one in another register, and moves", sinkIncrements},

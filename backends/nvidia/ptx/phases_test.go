@@ -54,6 +54,14 @@ var phaseCases = map[string]func(b *llir.Builder, x, p llir.Value){
 		}
 		b.Ret(nil)
 	},
+	"narrow products": func(b *llir.Builder, x, p llir.Value) {
+		factor := b.M.I64(3449720151)
+		high := b.LShr(b.Mul(b.ZExt(x, llir.I64), b.M.I64(3528531795)), 32)
+		b.Store(b.Mul(high, factor), p, 8, false) // a word of a random number
+		b.Store(b.Mul(b.And(b.SExt(x, llir.I64), b.M.I64(1<<32-1)), high), b.PtrAdd(p, 8), 8, false)
+		b.Store(b.Mul(high, b.M.I64(1<<32)), b.PtrAdd(p, 16), 8, false) // too long
+		b.Ret(nil)
+	},
 	"fuse products": func(b *llir.Builder, x, p llir.Value) {
 		u, v, w := number(b, p, 0), number(b, p, 1), number(b, p, 2)
 		m := b.Binary(llir.FMul, u, v, 0)
