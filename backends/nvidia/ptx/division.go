@@ -58,12 +58,15 @@ func expandDivisions(f *fn) {
 		x, y *value
 		t    typ
 	}
-	quotients := make(map[pair]bool)
+	quotients, remainders := make(map[pair]bool), make(map[pair]bool)
 	widened := make(map[*value]bool)
 	for _, b := range f.blocks {
 		for _, v := range b.insts {
 			if v.op == opDiv && !v.typ.isFloat() {
 				quotients[pair{v.args[0], v.args[1], v.typ}] = true
+			}
+			if v.op == opRem && !v.typ.isFloat() {
+				remainders[pair{v.args[0], v.args[1], v.typ}] = true
 			}
 			if v.op == opCvt && v.from == tS32 && v.class == r64 {
 				widened[v.args[0]] = true
@@ -79,7 +82,7 @@ func expandDivisions(f *fn) {
 		var q *value
 		switch {
 		case y.isConst() && y.imm != 0 && v.class != r16:
-			if v.op == opDiv && v.typ.signed() && y.imm == 2 && widened[v] && mayRound(x) {
+			if v.op == opDiv && v.typ.signed() && y.imm == 2 && widened[v] && remainders[pair{x, y, v.typ}] && mayRound(x) {
 				return e.half(x)
 			}
 			q = e.quotient(v.typ, x, y)
@@ -164,7 +167,8 @@ func mayRound(x *value) bool {
 }
 
 // half is a signed x divided by 2, as the average of x and its sign bit: the bits that both
-// have, and half of the others. Their sum may then be needed for the remainder alone.
+// have, and half of the others. Their sum is then needed for the remainder alone; where there is
+// none, the sum takes one instruction less.
 func (e *editor) half(x *value) *value {
 	s, sign := signedOf(x.class), e.signBit(x)
 	both := e.emit(opAnd, bitsOf(x.class), x.class, x, sign)

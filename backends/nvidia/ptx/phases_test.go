@@ -37,6 +37,8 @@ var phaseCases = map[string]func(b *llir.Builder, x, p llir.Value){
 		b.Store(b.Binary(llir.SDiv, b.Or(b.Shl(y, 5), b.And(x, b.M.I32(31))), b.M.I32(2), 0), p, 4, false)
 		half := b.Binary(llir.SDiv, b.Add(x, y), b.M.I32(2), 0) // of an address
 		b.Store(b.Binary(llir.SRem, b.Add(x, y), b.M.I32(2), 0), b.GEP(llir.I32, p, b.SExt(half, llir.I64)), 4, false)
+		middle := b.Binary(llir.SDiv, b.Sub(x, y), b.M.I32(2), 0) // without its remainder
+		b.Store(y, b.GEP(llir.I32, p, b.SExt(middle, llir.I64)), 4, false)
 		storeAll(b, p, b.Binary(llir.SDiv, x, b.M.I32(7), 0), b.Binary(llir.SDiv, x, b.M.I32(8), 0), b.Binary(llir.SRem, x, b.M.I32(8), 0),
 			b.Binary(llir.SDiv, b.Shl(x, 7), b.M.I32(128), 0), b.Binary(llir.SDiv, b.Shl(x, 6), b.M.I32(-64), 0),
 			b.Binary(llir.UDiv, x, b.M.I32(10), 0), b.Binary(llir.UDiv, x, y, 0), b.Binary(llir.URem, x, y, 0))
