@@ -106,7 +106,11 @@ func (f *fn) joinCountersOf(l *loop, by map[*value]*value) int {
 			continue
 		}
 		x := d.from.phi
+		terms := d.by.terms
 		if d.times != 1 {
+			if len(terms) == 1 && terms[0].by == d.times { // the sum's multiple
+				x, terms = plus(x, terms[0].value, p.args[back]), nil
+			}
 			x = f.newValue(opMul, signedOf(x.class), x.class, x, f.constant(x.class, d.times))
 			x.loc, x.block = p.args[back].loc, h
 			if s := f.simplify(x); s != nil {
@@ -115,7 +119,7 @@ func (f *fn) joinCountersOf(l *loop, by map[*value]*value) int {
 				sums = append(sums, x)
 			}
 		}
-		for _, t := range d.by.terms {
+		for _, t := range terms {
 			x = plus(x, t.value, p.args[back])
 		}
 		if c := f.constant(x.class, d.by.constant); c.imm != 0 {
@@ -148,7 +152,7 @@ func (l *loop) distanceOf(p *value, back int, known map[*value]distance) distanc
 		return distance{}
 	}
 	rest.constant -= from.times * from.from.step
-	if len(rest.terms) > 1 || len(rest.terms) == 1 && rest.terms[0].by != 1 {
+	if len(rest.terms) > 1 || len(rest.terms) == 1 && rest.terms[0].by != 1 && rest.terms[0].by != from.times {
 		return distance{}
 	}
 	first := difference(sumOf(p.args[1-back], 6), linear{})

@@ -136,10 +136,12 @@ var phaseCases = map[string]func(b *llir.Builder, x, p llir.Value){
 		})
 		from, last := b.SExt(lane, llir.I64), b.SExt(x, llir.I64)
 		row := b.Add(from, b.M.I64(9)) // of 64 bits
-		looped(b, x, []llir.Value{b.M.I64(0), row, b.Add(row, b.M.I64(64))}, func(v []llir.Value, _ llir.Value) []llir.Value {
+		looped(b, x, []llir.Value{b.M.I64(0), row, b.Add(row, b.M.I64(64)), b.Shl(from, 10)}, func(v []llir.Value, _ llir.Value) []llir.Value {
 			b.Store(b.Binary(llir.Sub, last, v[1], 0), p, 8, false)
 			b.Store(b.Binary(llir.Sub, last, v[2], 0), p, 8, false)
-			return []llir.Value{b.Add(v[0], b.M.I64(64)), v[2], b.Add(b.Add(v[0], from), b.M.I64(137))}
+			b.Store(v[3], p, 8, false)
+			ahead := b.Add(v[0], from)
+			return []llir.Value{b.Add(v[0], b.M.I64(64)), v[2], b.Add(ahead, b.M.I64(137)), b.Add(b.Shl(ahead, 10), b.M.I64(65536))}
 		})
 		b.Ret(nil)
 	},
