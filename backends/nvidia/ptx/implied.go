@@ -121,3 +121,20 @@ func extremeBy(v *value, facts []fact) *value {
 	}
 	return nil
 }
+
+// decidedByExtreme reports whether a comparison is of a number with a minimum or a maximum of
+// it, and holds for all numbers or for none: a loop that ends at min(first + 64, n) has no number
+// from first + 64 on.
+func decidedByExtreme(v *value) (holds, known bool) {
+	k, x, y := v.cmp, v.args[0], v.args[1]
+	if x.op == opMin || x.op == opMax {
+		k, x, y = k.swapped(), y, x
+	}
+	if y.op != opMin && y.op != opMax || y.typ != v.typ || y.typ.isFloat() || y.args[0] != x && y.args[1] != x {
+		return false, false
+	}
+	if y.op == opMax {
+		return k == cmpLE, k == cmpLE || k == cmpGT
+	}
+	return k == cmpGE, k == cmpGE || k == cmpLT
+}

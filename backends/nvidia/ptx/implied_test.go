@@ -119,3 +119,43 @@ func TestExtremesBehindBranches(t *testing.T) {
 		has(t, text, c.want)
 	}
 }
+
+// What a comparison with a minimum or a maximum of the same number decides holds for all numbers.
+func TestDecidedByExtreme(t *testing.T) {
+	f := converted(t, func(b *llir.Builder, x, p llir.Value) { b.Ret(nil) })
+	x, y := f.params[0], f.newValue(opAdd, tS32, r32, f.params[0], f.params[0])
+	decided := 0
+	for _, typ := range []typ{tS32, tU32} {
+		for _, o := range []op{opMin, opMax} {
+			e := f.newValue(o, typ, r32, x, y)
+			for _, k := range []cmp{cmpEQ, cmpNE, cmpLT, cmpLE, cmpGT, cmpGE} {
+				for _, args := range [][]*value{{x, e}, {y, e}, {e, x}, {e, y}} {
+					v := f.newValue(opSetp, typ, pred, args...)
+					v.cmp = k
+					holds, known := decidedByExtreme(v)
+					if !known {
+						continue
+					}
+					decided++
+					for _, n := range [][2]int64{{-1, -1}, {-1, 3}, {3, -1}, {4, 3}, {3, 4}} {
+						of := map[*value]*value{x: f.constant(r32, n[0]), y: f.constant(r32, n[1])}
+						less := compare(cmpLT, typ, of[x], of[y])
+						if of[e] = of[y]; less == (o == opMin) {
+							of[e] = of[x]
+						}
+						if compare(k, typ, of[args[0]], of[args[1]]) != holds {
+							t.Errorf("%s %v %s of %d, %d: not %t", opTable[o].name, typ, cmpNames[k], n[0], n[1], holds)
+						}
+					}
+				}
+			}
+		}
+	}
+	if decided != 32 {
+		t.Errorf("%d comparisons are decided, want 32", decided)
+	}
+	v := f.newValue(opSetp, tU32, pred, x, f.newValue(opMin, tS32, r32, x, y)) // of another order
+	if v.cmp = cmpGE; f.simplify(v) != nil {
+		t.Error("a comparison without signs is decided by a minimum of signed numbers")
+	}
+}

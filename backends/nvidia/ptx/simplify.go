@@ -408,6 +408,9 @@ func choosesAgain(x, y, p *value) bool {
 
 func (f *fn) simplifySetp(v *value) *value {
 	x, y := v.args[0], v.args[1]
+	if holds, known := decidedByExtreme(v); known {
+		return f.constant(pred, truth(holds))
+	}
 	if !y.isConst() {
 		return nil
 	}
