@@ -5,8 +5,9 @@ import (
 	"sort"
 )
 
-// hoistInvariants moves what does not change in a loop before it. Loops that LLVM IR
-// excludes keep their code: what leaves them would take registers from what they
+// hoistInvariants moves what does not change in a loop before it. Of a loop with others in it
+// only what these need moves: the rest would live through them, and take their registers. Loops
+// that LLVM IR excludes keep their code: what leaves them would take registers from what they
 // accumulate. Places in a variable, which ptxas hoists where it has the registers, stay, too, and
 // choices: a truth value that a loop keeps takes no register of numbers.
 func hoistInvariants(f *fn) {
@@ -16,10 +17,12 @@ func hoistInvariants(f *fn) {
 		if pre == nil || l.fixed() {
 			continue
 		}
-		for _, b := range f.inOrder(l) {
+		blocks := f.inOrder(l)
+		needed := l.neededInside(blocks)
+		for _, b := range blocks {
 			kept := b.insts[:0]
 			for _, v := range b.insts {
-				if hoistable(v) && l.invariant(v) && !ofVariable(v) && v.op != opSelp {
+				if (needed == nil || needed[v]) && hoistable(v) && l.invariant(v) && !ofVariable(v) && v.op != opSelp {
 					pre.append(v)
 					continue
 				}
@@ -28,6 +31,39 @@ func hoistInvariants(f *fn) {
 			b.insts = kept
 		}
 	}
+}
+
+// neededInside are the values that the loops in l use, and those that these are computed of; nil
+// where there is no loop in l. The blocks are l's, in order.
+func (l *loop) neededInside(blocks []*block) map[*value]bool {
+	if !l.hasInner {
+		return nil
+	}
+	needed := make(map[*value]bool)
+	need := func(a **value) { needed[*a] = true }
+	for _, b := range slices.Backward(blocks) {
+		inside := b.loop != l
+		for _, v := range slices.Backward(b.insts) {
+			if !inside && !needed[v] {
+				continue
+			}
+			for i := range v.args {
+				need(&v.args[i])
+			}
+		}
+		if !inside {
+			continue
+		}
+		b.term.each(need)
+		for _, p := range b.phis {
+			for i := range p.args {
+				if b.preds[i].loop != l {
+					need(&p.args[i])
+				}
+			}
+		}
+	}
+	return needed
 }
 
 // fixed reports whether a loop is to keep its code.

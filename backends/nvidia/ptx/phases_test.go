@@ -370,6 +370,15 @@ var phaseCases = map[string]func(b *llir.Builder, x, p llir.Value){
 			b.Store(v[0], at, 4, false)
 			return []llir.Value{b.Binary(llir.FMul, b.Binary(llir.FAdd, v[0], b.Binary(llir.FMul, u, u, 0), 0), choice, 0)}
 		})
+		looped(b, x, nil, func([]llir.Value, llir.Value) []llir.Value {
+			inside := b.Binary(llir.FAdd, u, b.M.Float(llir.F32, 1), 0)
+			looped(b, x, nil, func([]llir.Value, llir.Value) []llir.Value {
+				b.Store(inside, p, 4, false)
+				return nil
+			})
+			b.Store(b.Binary(llir.FAdd, u, b.M.Float(llir.F32, 2), 0), p, 4, false) // stays
+			return nil
+		})
 		b.Ret(nil)
 	},
 	"share across": func(b *llir.Builder, x, p llir.Value) {
@@ -616,11 +625,11 @@ func looped(b *llir.Builder, x llir.Value, first []llir.Value, body func(v []lli
 		carried[k] = p
 	}
 	next := body(carried, i)
-	more := b.Add(i, b.M.I32(1))
+	more, last := b.Add(i, b.M.I32(1)), b.Block()
 	llir.AddIncoming(i, b.M.I32(0), before)
-	llir.AddIncoming(i, more, head)
+	llir.AddIncoming(i, more, last)
 	for k, p := range carried {
-		llir.AddIncoming(p.(*ir.InstPhi), next[k], head)
+		llir.AddIncoming(p.(*ir.InstPhi), next[k], last)
 	}
 	b.CondBr(b.ICmp(enum.IPredSLT, more, x), head, after)
 	b.SetBlock(after)
