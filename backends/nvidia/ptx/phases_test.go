@@ -545,6 +545,8 @@ var phaseCases = map[string]func(b *llir.Builder, x, p llir.Value){
 		halves := b.Vector(b.Trunc(b.LShr(b.Add(x, y), 16), llir.I16), b.Trunc(b.Sub(x, y), llir.I16))
 		twice := b.GEP(llir.I32, p, b.Shl(b.SExt(y, llir.I64), 3)) // shifts and products that are shifted again
 		b.Store(b.Shl(b.Shl(x, 3), 6), b.GEP(llir.I32, twice, b.Shl(b.Mul(b.SExt(x, llir.I64), b.M.I64(12)), 3)), 4, false)
+		one := b.M.Float(llir.F32, 1)
+		storeAt(b, b.PtrAdd(p, 128), b.Binary(llir.FDiv, one, u, 0), b.Binary(llir.FDiv, u, one, 0))
 		storeAll(b, p, b.BitCast(half, llir.I32), signed, high, b.ZExt(both, llir.I32), b.BitCast(halves, llir.I32))
 	},
 	"copy carried": func(b *llir.Builder, x, p llir.Value) {

@@ -18,6 +18,7 @@ var rules = []rule{
 	{opShl, "a number that is widened and multiplied is mul.wide", (*selector).wideProduct},
 	{opMul, "the same with other factors than powers of two", (*selector).wideProduct},
 	{opAdd, "an address is mad.wide of its base and an index", (*selector).multiplyAdd},
+	{opDiv, "ptxas does not know that a division of one is a reciprocal", (*selector).reciprocal},
 	{opCvt, "the halves of a product are mul.lo and mul.hi, of other words one mov", (*selector).halfOf},
 	{opCvt, "a field of the lower half of a word, widened again, is one and of the word", (*selector).widenedField},
 	{opAnd, "a field of the first byte of a word is one of the word", (*selector).firstByte},
@@ -162,6 +163,21 @@ func (s *selector) wideProduct(v *value) bool {
 		return s.take(v, opMulWide, x.from, x.args[0], n.args[0])
 	}
 	return false
+}
+
+// reciprocal: 1 / x is rcp.rn x, which rounds as the division does.
+func (s *selector) reciprocal(v *value) bool {
+	one := int64(0x3F800000)
+	if v.typ == tF64 {
+		one = 0x3FF0000000000000
+	}
+	if v.typ != tF32 && v.typ != tF64 || !v.args[0].isConst() || v.args[0].imm != one {
+		return false
+	}
+	t := v.typ
+	s.take(v, opInst, tNone, v.args[1])
+	v.text, v.flags = "rcp.rn."+t.String(), pure
+	return true
 }
 
 // halfOf: the low or the high word of a number of 64 bits.
