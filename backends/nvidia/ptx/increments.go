@@ -1,20 +1,56 @@
 package ptx
 
+import "slices"
+
 // sinkIncrements moves the value that the next iteration begins with after the last use of
 // the one that this iteration began with, where nobody needs it before: then both have one
 // register.
 func sinkIncrements(f *fn) {
 	f.analyze()
+	f.place()
+	f.countUses()
 	for _, b := range f.blocks {
 		for _, phi := range b.phis {
 			for i, n := range phi.args {
 				if n.block == nil || n.flags&pure == 0 || n.rooted() || !dominates(b, b.preds[i]) || n.op == opPhi {
 					continue
 				}
+				if latch := b.preds[i]; latch != n.block && latch.loop == b.loop && f.onlyCounts(n, phi) {
+					at := n.block.indexOf(n)
+					n.block.insts = slices.Delete(n.block.insts, at, at+1)
+					latch.append(n)
+					continue
+				}
 				sinkBehind(n, phi)
 			}
 		}
 	}
+}
+
+// onlyCounts reports whether n, which nothing but the phi takes, is computed of the phi, while other
+// blocks read the phi after n.
+func (f *fn) onlyCounts(n, phi *value) bool {
+	if n.uses != 1 || !slices.Contains(n.args, phi) || divides(n) {
+		return false
+	}
+	after := func(a *value, b *block) bool { return a == phi && b != n.block && dominates(n.block, b) }
+	for _, b := range f.blocks {
+		for _, p := range b.phis {
+			for i, a := range p.args {
+				if after(a, b.preds[i]) {
+					return true
+				}
+			}
+		}
+		for _, v := range b.insts {
+			for _, a := range v.args {
+				if after(a, b) {
+					return true
+				}
+			}
+		}
+	}
+	return false
 }
 
 // sinkBehind moves n, of which a phi takes its next value.

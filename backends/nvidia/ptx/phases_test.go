@@ -590,6 +590,24 @@ var phaseCases = map[string]func(b *llir.Builder, x, p llir.Value){
 			b.Store(v[0], p, 4, false)
 			return []llir.Value{next}
 		})
+		// In a loop of several blocks a sum that only the next iteration needs goes to its end.
+		before := b.Block()
+		head, some, latch := b.F.NewBlock(before), b.F.NewBlock(before), b.F.NewBlock(before)
+		after := b.F.NewBlock(latch)
+		b.Br(head)
+		b.SetBlock(head)
+		begin := b.Phi(llir.I32)
+		n := b.Load(llir.I32, p, 4, false)
+		end := b.Add(begin, n)
+		b.CondBr(b.ICmp(enum.IPredSGT, n, b.M.I32(0)), some, latch)
+		b.SetBlock(some)
+		b.Store(begin, p, 4, false)
+		b.Br(latch)
+		b.SetBlock(latch)
+		llir.AddIncoming(begin, x, before)
+		llir.AddIncoming(begin, end, latch)
+		b.CondBr(b.ICmp(enum.IPredSLT, b.Load(llir.I32, p, 4, false), x), head, after)
+		b.SetBlock(after)
 		b.Ret(nil)
 	},
 }
