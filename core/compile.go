@@ -108,7 +108,7 @@ func (t *trip) meetBackend(ctx context.Context, target Target) (err error) {
 	defer func() { s.End(err) }()
 	begin := time.Now().Add(-t.identifying)
 	defer func() { t.timings = append(t.timings, Timing{Stage: startStage, Time: time.Since(begin)}) }()
-	if t.backend, t.target, err = t.opts.Select(ctx, target); err != nil {
+	if t.backend, t.target, err = t.opts.Select(wire.WithStart(ctx), target); err != nil {
 		return err
 	}
 	t.loadDialects = func() ([]sdk.Dialect, error) { return t.backend.LoadDialects(ctx) }

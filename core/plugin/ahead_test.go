@@ -89,3 +89,32 @@ func TestHangsAhead(t *testing.T) {
 		t.Errorf("%v still runs", list)
 	}
 }
+
+// TestSelectToCompile: who chooses a backend for a compile finds its process starting, of
+// which there is one.
+func TestSelectToCompile(t *testing.T) {
+	next, _ := aheadHosts(t, "works")
+	h, _ := next()
+	if _, _, err := h.Select(t.Context(), testTarget); err != nil { // asks the process, once
+		t.Fatal(err)
+	}
+	h.Close()
+	h, b := next()
+	if _, _, err := h.Select(t.Context(), testTarget); err != nil {
+		t.Fatal(err)
+	}
+	if b.ahead != nil || len(h.Running()) > 0 {
+		t.Error("a question whose answer is kept starts a process")
+	}
+	if _, _, err := h.Select(wire.WithStart(t.Context()), testTarget); err != nil {
+		t.Fatal(err)
+	}
+	if await := b.StartAhead(t.Context()); await != nil { // it may have started by now
+		if err := await(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if list := h.Running(); len(list) != 1 {
+		t.Errorf("%v run", list)
+	}
+}

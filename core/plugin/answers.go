@@ -96,9 +96,10 @@ func kept[R any](ctx context.Context, b *Backend, req request, ask asker[R]) (R,
 // remembered of the program, if it is.
 func (b *Backend) current() (*host.Client, *sdk.Facts) {
 	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.proc != nil && !b.proc.HasExited() {
-		return client(b.proc), b.facts
+	proc, facts := b.proc, b.facts
+	b.mu.Unlock()
+	if proc != nil && !proc.HasExited() {
+		return client(proc), facts
 	}
 	if r, ok := b.remembered(); ok && r.Description != nil {
 		return nil, &r.Facts

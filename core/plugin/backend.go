@@ -30,6 +30,7 @@ type Backend struct {
 	proc  *process.Process
 	facts *sdk.Facts // of proc's program
 	used  bool       // proc was asked for more than what it is
+	ahead *ahead     // the start under way that began last, if it was begun ahead
 
 	answers answers
 	stored  atomic.Int32 // how many were kept for other processes
@@ -72,19 +73,48 @@ func (b *Backend) KnownFacts(ctx context.Context) (*sdk.Facts, error) {
 	return b.Facts(ctx)
 }
 
+// ahead is a start that nobody waits for yet.
+type ahead struct {
+	kernel string // that it is for, as its error says
+	over   chan struct{}
+	err    error // once it is over
+}
+
+func (a *ahead) await(ctx context.Context) error {
+	select {
+	case <-a.over:
+		return a.err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
 // StartAhead begins to start a process, if there is none, and returns what waits until
-// there is one or its start has failed; nil where one runs.
+// there is one or its start has failed; nil where one runs. Of a start for the same kernel
+// that is under way there is no second one.
 func (b *Backend) StartAhead(ctx context.Context) (await func(context.Context) error) {
-	if c, _ := b.current(); c != nil {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.proc != nil && !b.proc.HasExited() {
 		return nil
 	}
+	kernel := wire.Kernel(ctx)
+	if a := b.ahead; a != nil && a.kernel == kernel {
+		return a.await
+	}
+	a := &ahead{kernel: kernel, over: make(chan struct{})}
+	b.ahead = a
 	// What fails before it needs the process does not end the start: the next compile
 	// of the session will need it.
 	apart, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	over := make(chan error, 1)
 	go func() {
-		_, _, err := b.running(apart, new(restarts), true)
-		over <- err
+		_, _, a.err = b.running(apart, new(restarts), true)
+		b.mu.Lock()
+		if b.ahead == a {
+			b.ahead = nil
+		}
+		b.mu.Unlock()
+		close(a.over)
 		cancel()
 	}()
 	go func() {
@@ -94,14 +124,7 @@ func (b *Backend) StartAhead(ctx context.Context) (await func(context.Context) e
 		case <-apart.Done():
 		}
 	}()
-	return func(ctx context.Context) error {
-		select {
-		case err := <-over:
-			return err
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
+	return a.await
 }
 
 // FactsAgain is Facts as the program tells them now.

@@ -51,6 +51,9 @@ func (h *Host) SelectBackend(ctx context.Context, t sdk.Target) (*Backend, sdk.T
 	if err != nil {
 		return nil, t, err
 	}
+	if len(c.list) == 1 && wire.Starts(ctx) {
+		c.list[0].StartAhead(ctx)
+	}
 	var able []*Backend
 	var answers []sdk.SupportsTargetResponse
 	for _, b := range c.list {
