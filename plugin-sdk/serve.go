@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/go-plugin"
@@ -45,13 +46,30 @@ func Serve(p Plugin) {
 	if p.Backend != nil {
 		go wire.Warm()
 	}
-	plugin.Serve(&plugin.ServeConfig{
-		HandshakeConfig:  handshake,
-		VersionedPlugins: map[int]plugin.PluginSet{version: {"tritonc": &served{plugin: p, log: log}}},
-		GRPCServer:       wire.NewServer,
-		Logger:           log,
-	})
+	over := make(chan struct{})
+	end := sync.OnceFunc(func() { close(over) })
+	go func() {
+		defer end()
+		plugin.Serve(&plugin.ServeConfig{
+			HandshakeConfig:  handshake,
+			VersionedPlugins: map[int]plugin.PluginSet{version: {"tritonc": &served{plugin: p, log: log}}},
+			GRPCServer:       func(opts []grpc.ServerOption) *grpc.Server { return wire.NewServer(append(opts, endWhenAsked(end))) },
+			Logger:           log,
+		})
+	}()
+	<-over
 	leaveNothing()
+}
+
+// endWhenAsked calls end as soon as the host asks the process to end: nobody waits for what
+// gRPC does to close the connections of one that goes.
+func endWhenAsked(end func()) grpc.ServerOption {
+	return grpc.ChainUnaryInterceptor(func(ctx context.Context, req any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
+		if info.FullMethod == "/plugin.GRPCController/Shutdown" {
+			end()
+		}
+		return handle(ctx, req)
+	})
 }
 
 // served is a Plugin as go-plugin has it.
