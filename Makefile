@@ -20,7 +20,7 @@ MODULES  = $(patsubst %/go.mod,%,$(wildcard examples/backends/*/go.mod))
 
 .PHONY: build
 build: ## bin/tritonc, beside it tritonc-nats and tritonc-plot, the backends and the drivers of AMD and Ascend, in bin/examples those of examples/
-	$(GO) build -trimpath -tags $(TAGS) -ldflags '$(LDFLAGS) -X main.revision=$(REVISION)' -o bin/ ./cmd/tritonc
+	CGO_ENABLED=0 $(GO) build -trimpath -tags $(TAGS) -ldflags '$(LDFLAGS) -X main.revision=$(REVISION)' -o bin/ ./cmd/tritonc # starts sooner
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/tritonc-nats ./cmd/tritonc-plot
 	CGO_ENABLED=0 $(GO) build -trimpath -tags $(TAGS) -ldflags '$(LDFLAGS)' -o bin/ $(BACKENDS) $(DRIVERS) # less address space
 	@set -e; for m in $(MODULES); do \
