@@ -296,7 +296,10 @@ func (s *liveness) solve() bool {
 	blocks := s.f.IR.Blocks
 	s.global = make(map[int32]int)
 	across := func(at *ir.Block, id int32) {
-		if _, ok := s.global[id]; !ok && s.f.home[id] != at {
+		if s.f.home[id] == at {
+			return
+		}
+		if _, ok := s.global[id]; !ok {
 			s.global[id] = len(s.ids)
 			s.ids = append(s.ids, id)
 		}

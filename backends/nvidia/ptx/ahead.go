@@ -7,6 +7,17 @@ package ptx
 func advanceFirst(f *fn) {
 	f.analyze()
 	f.place()
+	var loops []*loop
+	for _, b := range f.blocks {
+		if l := b.loop; l != nil && l.head == b && len(b.preds) == 2 {
+			if back, ok := l.back(); ok && steadily(b, back) {
+				loops = append(loops, l)
+			}
+		}
+	}
+	if len(loops) == 0 {
+		return
+	}
 	accesses, others := make(map[*value][]use64), make(map[*value]int)
 	for _, b := range f.blocks {
 		for _, p := range b.phis {
@@ -25,12 +36,9 @@ func advanceFirst(f *fn) {
 		}
 		b.term.each(func(a **value) { others[*a]++ })
 	}
-	for _, b := range f.blocks {
-		if l := b.loop; l != nil && l.head == b && len(b.preds) == 2 {
-			if back, ok := l.back(); ok && steadily(b, back) {
-				f.advanceIn(l, back, accesses, others)
-			}
-		}
+	for _, l := range loops {
+		back, _ := l.back()
+		f.advanceIn(l, back, accesses, others)
 	}
 }
 

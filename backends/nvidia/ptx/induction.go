@@ -189,12 +189,12 @@ func (f *fn) join(l *loop, back int, step *value, group []induction) {
 // uses it, in the block that leads to all that do: from the head on it would take registers.
 func (f *fn) settleIn(h *block, n int) {
 	f.place()
-	where := make(map[*value]*block)
+	where := make([]*block, f.lastID+1) // by ids
 	note := func(a *value, at *block) {
-		if w := where[a]; w != nil {
+		if w := where[a.id]; w != nil {
 			at = meet(w, at)
 		}
-		where[a] = at
+		where[a.id] = at
 	}
 	for _, b := range f.blocks {
 		for _, p := range b.phis {
@@ -215,7 +215,7 @@ func (f *fn) settleIn(h *block, n int) {
 	}
 	for i := n - 1; i >= 0; i-- {
 		v := h.insts[i]
-		to := where[v]
+		to := where[v.id]
 		for to != nil && to != h && to.loop != h.loop { // not into another loop
 			to = to.idom
 		}

@@ -291,13 +291,13 @@ func (f *fn) replaceAll(by map[*value]*value) {
 	if len(by) == 0 {
 		return
 	}
+	replaced := make([]bool, f.lastID+1) // by ids: most operands are none of them
+	for v := range by {
+		replaced[v.id] = true
+	}
 	f.eachArg(func(a **value) {
-		for {
-			to, ok := by[*a]
-			if !ok {
-				return
-			}
-			*a = to
+		for replaced[(*a).id] {
+			*a = by[*a]
 		}
 	})
 }
