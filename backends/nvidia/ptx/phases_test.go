@@ -517,6 +517,11 @@ var phaseCases = map[string]func(b *llir.Builder, x, p llir.Value){
 		b.Ret(nil)
 	},
 	"select instructions": func(b *llir.Builder, x, p llir.Value) {
+		far := b.Shl(b.SExt(x, llir.I64), 2) // stays a shift, which a loop takes
+		looped(b, x, []llir.Value{p}, func(v []llir.Value, i llir.Value) []llir.Value {
+			b.Store(i, v[0], 4, false)
+			return []llir.Value{b.GEP(llir.I8, v[0], far)}
+		})
 		for k := range 4 {
 			number := b.SExt(b.Trunc(b.LShr(x, 8*k), llir.I8), []llir.Type{llir.I16, llir.I32}[k/2])
 			b.Store(number, b.PtrAdd(p, int64(64+4*k)), 4, false)

@@ -6,6 +6,7 @@ type bitset []uint64
 func newBitset(n int) bitset      { return make(bitset, (n+63)/64) }
 func (s bitset) has(i int32) bool { return s[i>>6]&(1<<(i&63)) != 0 }
 func (s bitset) add(i int32)      { s[i>>6] |= 1 << (i & 63) }
+func (s bitset) drop(i int32)     { s[i>>6] &^= 1 << (i & 63) }
 
 // registers chooses a register for every value, and leaves SSA form. Values that
 // are live at the same time have different registers; a phi and its operands

@@ -32,16 +32,17 @@ var rules = []rule{
 
 // selector is the phase that selects instructions.
 type selector struct {
-	f     *fn
-	users map[*value][]*value // of products that sums may take over
+	f       *fn
+	users   map[*value][]*value // of products that sums may take over
+	shifted map[*value]bool     // products that stay shifts
 }
 
 func selectInstructions(f *fn) {
 	f.countUses()
-	s := &selector{f: f, users: make(map[*value][]*value)}
+	f.place()
+	s := &selector{f: f, users: make(map[*value][]*value), shifted: f.shiftedProducts()}
 	for _, b := range f.blocks {
 		for _, v := range b.insts {
-			v.block = b
 			for _, a := range v.args {
 				if a.op == opMul && a.typ.isFloat() {
 					s.users[a] = append(s.users[a], v)
@@ -140,11 +141,17 @@ func (s *selector) shiftedAgain(v *value) bool {
 	return false
 }
 
-// wideProduct: (long)x << 2 is mul.wide x, 4.
+// wideProduct: (long)x << 2 is mul.wide x, 4, but for those that stay shifts.
 func (s *selector) wideProduct(v *value) bool {
 	x, n := v.args[0], v.args[1]
 	if v.class != r64 || v.typ.isFloat() || x.op != opCvt || x.args[0].class != r32 || x.from != tS32 && x.from != tU32 {
 		return false
+	}
+	if s.shifted[v] {
+		if v.op == opMul {
+			s.take(v, opShl, tB64, x, s.f.constant(r32, int64(bits.TrailingZeros64(unsigned(n)))))
+		}
+		return true
 	}
 	if n.isConst() {
 		factor := n.imm
