@@ -22,6 +22,7 @@ var Phases = []Phase{
 	{"hoist steps", "a step that is computed in the loop seems to change", hoistInvariants},
 	{"join counters", "a thread counts each of its rows, and ptxas keeps all of them", joinCounters},
 	{"divide counters", "a loop that steps by blocks divides its counter in each iteration, to find a scale", divideCounters},
+	{"regroup products", "a number that a loop counts is multiplied twice, in each iteration", regroupProducts},
 	{"regroup sums", "what a loop does not change is added to a number twice, in each iteration", regroupSums},
 	{"count pointers", "an address that is a multiple of a counter waits for the product", countPointers},
 	{"join inductions", "ptxas spills pointers that a loop carries, and cannot compute them anew", joinInductions},

@@ -182,6 +182,20 @@ var phaseCases = map[string]func(b *llir.Builder, x, p llir.Value){
 		})
 		b.Ret(nil)
 	},
+	"regroup products": func(b *llir.Builder, x, p llir.Value) {
+		y := b.Load(llir.I32, p, 4, false)
+		size := b.Mul(x, y)
+		looped(b, x, nil, func(_ []llir.Value, i llir.Value) []llir.Value {
+			storeAt(b, p, b.Mul(b.Mul(i, x), y), size)
+			return nil
+		})
+		looped(b, x, nil, func(_ []llir.Value, i llir.Value) []llir.Value {
+			row := b.Mul(i, x)
+			storeAt(b, p, row, b.Mul(row, y), b.Mul(b.Mul(i, i), x)) // not of what others need, nor of a square
+			return nil
+		})
+		b.Ret(nil)
+	},
 	"regroup sums": func(b *llir.Builder, x, p llir.Value) {
 		looped(b, x, nil, func(_ []llir.Value, i llir.Value) []llir.Value {
 			slot := b.Add(x, b.Shl(b.And(i, b.M.I32(1)), 14))

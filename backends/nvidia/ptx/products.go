@@ -55,3 +55,54 @@ func (e *editor) fromProduct(v, row, stride *value, known map[rowProduct]distant
 	known[p] = distantProduct{v, c}
 	return nil
 }
+
+// regroupProducts multiplies what does not change in a loop before it: (n * x) * y is n * (x * y),
+// of which a loop that counts n makes a sum.
+func regroupProducts(f *fn) {
+	f.givePreheaders()
+	f.countUses()
+	changed := false
+	for _, l := range f.loopsInnerFirst() {
+		pre := l.preheader()
+		if pre == nil || l.fixed() {
+			continue
+		}
+		for _, b := range f.inOrder(l) {
+			for _, v := range b.insts {
+				changed = f.regroupProduct(l, pre, v) || changed
+			}
+		}
+	}
+	if changed {
+		shareValues(f)
+		sweep(f)
+	}
+}
+
+func (f *fn) regroupProduct(l *loop, pre *block, v *value) bool {
+	if v.op != opMul || v.typ.isFloat() || v.class == r16 {
+		return false
+	}
+	for i := range 2 {
+		m, y := v.args[i], v.args[1-i]
+		if m.op != opMul || m.uses != 1 || !l.invariantValue(y) {
+			continue
+		}
+		for k := range 2 {
+			n, x := m.args[k], m.args[1-k]
+			if l.invariantValue(n) || !l.invariantValue(x) {
+				continue
+			}
+			p := f.newValue(opMul, v.typ, v.class, x, y)
+			p.loc = v.loc
+			if s := f.simplify(p); s != nil {
+				p = s
+			} else {
+				pre.append(p)
+			}
+			v.args = []*value{n, p}
+			return true
+		}
+	}
+	return false
+}
