@@ -81,7 +81,9 @@ func (f *fn) countMultiplesOf(l *loop, by map[*value]*value) bool {
 		for _, v := range made[k] {
 			saved += known[v].cost
 		}
-		if saved >= fewestSaved {
+		// One product in an innermost loop is worth the counter that takes its place.
+		one := made[k][0]
+		if saved >= fewestSaved || len(made[k]) == 1 && one.op == opMul && !k.factor.isConst() && !l.hasInner {
 			f.countAll(l, back, made[k], k, by)
 			changed = true
 		}

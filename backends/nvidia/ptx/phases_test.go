@@ -228,6 +228,10 @@ var phaseCases = map[string]func(b *llir.Builder, x, p llir.Value){
 			storeAt(b, p, row, b.Mul(row, stride), b.Mul(b.Add(row, b.M.I32(8)), stride)) // a tile's rows
 			return nil
 		})
+		looped(b, x, nil, func(_ []llir.Value, i llir.Value) []llir.Value {
+			storeAt(b, p, i, b.Mul(i, stride)) // one product
+			return nil
+		})
 		b.Ret(nil)
 	},
 	"join shifts": func(b *llir.Builder, x, p llir.Value) {
