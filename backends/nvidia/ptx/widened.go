@@ -5,7 +5,7 @@ import "math/bits"
 const (
 	// mostShifted is how many products of widened numbers a loop may take for them to be
 	// shifts, not counting those that it takes more often than manyUses.
-	mostShifted = 8
+	mostShifted = 7
 	manyUses    = 3
 	// mostPressure is how many words may be live at once where they are.
 	mostPressure = 120
