@@ -33,6 +33,7 @@ var Phases = []Phase{
 	{"share values", "accesses have parts of their addresses in common now", shareValues},
 	{"sweep", "and what had been computed for each is not used", sweep},
 	{"reduce strides", "rows of a tile would each multiply their number by the stride", reduceStrides},
+	{"add common terms", "rows of a tile would each add all that they have in common", addCommon},
 	{"share values", "steps of equal length are one", shareValues},
 	{"sweep", "products that sums replaced are not used", sweep},
 	{"count multiples", "a product of a counter is computed in each iteration, and what is compared with it waits", countMultiples},

@@ -196,6 +196,20 @@ var phaseCases = map[string]func(b *llir.Builder, x, p llir.Value){
 		})
 		b.Ret(nil)
 	},
+	"add common terms": func(b *llir.Builder, x, p llir.Value) {
+		y, z := b.Load(llir.I32, p, 4, false), b.Load(llir.I32, b.PtrAdd(p, 4), 4, false)
+		for i := range 24 { // rows
+			row := b.Mul(x, b.M.I32(2*i+3))
+			storeAt(b, p, b.Add(b.Add(b.Add(row, x), y), z))
+		}
+		for i := range 2 { // terms that the rows add one after the other, and constants
+			row := b.Mul(z, b.M.I32(2*i+3))
+			storeAt(b, p, b.Add(b.Add(row, z), y), b.Add(b.Add(row, b.M.I32(8)), x))
+		}
+		kept := b.Add(x, z)
+		storeAt(b, p, kept, b.Add(kept, b.Mul(x, y)), b.Add(kept, b.Mul(y, y)), b.Add(kept, b.Mul(z, z)))
+		b.Ret(nil)
+	},
 	"regroup sums": func(b *llir.Builder, x, p llir.Value) {
 		looped(b, x, nil, func(_ []llir.Value, i llir.Value) []llir.Value {
 			slot := b.Add(x, b.Shl(b.And(i, b.M.I32(1)), 14))
