@@ -315,10 +315,28 @@ func grid(group []induction, back int) int {
 
 // regroupSums adds what does not change in a loop together before the loop: the sum
 // (n + x) + y is n + (x + y), such as the place of a thread in a buffer of a pipeline. Where n
-// is not a counter a constant stays where it is, since an access may take it.
+// is not a counter a constant stays where it is, since an access may take it, and so it does
+// where another loop adds the number that it would join: both loops would keep that and the sum.
 func regroupSums(f *fn) {
 	f.givePreheaders()
 	f.countUses()
+	adding := make(map[*value]*loop) // the first loop that adds a number
+	common := make(map[*value]bool)  // what others add, too
+	for _, b := range f.blocks {
+		for _, v := range b.insts {
+			if b.loop == nil || !isSum(v) {
+				continue
+			}
+			for _, a := range v.args {
+				l := adding[a]
+				if l == nil {
+					adding[a] = b.loop
+				} else if !l.in(b) && !b.loop.in(l.head) {
+					common[a] = true
+				}
+			}
+		}
+	}
 	for _, l := range f.loopsInnerFirst() {
 		pre := l.preheader()
 		if pre == nil || l.fixed() {
@@ -326,13 +344,13 @@ func regroupSums(f *fn) {
 		}
 		for _, b := range f.inOrder(l) {
 			for _, v := range b.insts {
-				f.regroup(l, pre, v)
+				f.regroup(l, pre, v, common)
 			}
 		}
 	}
 }
 
-func (f *fn) regroup(l *loop, pre *block, v *value) {
+func (f *fn) regroup(l *loop, pre *block, v *value, common map[*value]bool) {
 	if !isSum(v) || v.class != r32 {
 		return
 	}
@@ -351,11 +369,14 @@ func (f *fn) regroup(l *loop, pre *block, v *value) {
 			if x.uses != 1 && (!counts || constant || y.uses != 1) {
 				continue
 			}
+			if inv.isConst() && common[y] || y.isConst() && common[inv] {
+				continue
+			}
 			x.uses--
 			s := f.sumBefore(pre, v, inv, y)
 			v.op, v.typ, v.flags = opAdd, tS32, opTable[opAdd].flags
 			v.args = []*value{n, s}
-			f.regroup(l, pre, v)
+			f.regroup(l, pre, v, common)
 			return
 		}
 	}

@@ -220,9 +220,10 @@ var phaseCases = map[string]func(b *llir.Builder, x, p llir.Value){
 			b.Store(b.Binary(llir.OrOp, even, b.M.I32(8), llir.Disjoint), p, 4, false)
 			return nil
 		})
-		block := b.Load(llir.I32, p, 4, false)
+		block, once := b.Load(llir.I32, p, 4, false), b.Load(llir.I32, b.PtrAdd(p, 8), 4, false)
 		looped(b, x, nil, func(_ []llir.Value, i llir.Value) []llir.Value {
 			row := b.Add(i, x)
+			b.Store(b.Add(b.Add(i, once), b.M.I32(256)), p, 4, false)
 			storeAt(b, p, row, b.Add(b.Add(row, b.Mul(block, x)), block), b.Add(i, b.M.I32(1)))
 			return nil
 		})
@@ -414,12 +415,13 @@ var phaseCases = map[string]func(b *llir.Builder, x, p llir.Value){
 		b.Ret(nil)
 	},
 	"share across": func(b *llir.Builder, x, p llir.Value) {
+		y := b.Load(llir.I32, p, 4, false)
 		for range 2 {
 			loop, after := b.F.NewBlock(b.Block()), b.F.NewBlock(b.Block())
 			b.CondBr(b.ICmp(enum.IPredSGT, x, b.M.I32(0)), loop, after)
 			b.SetBlock(loop)
 			looped(b, x, nil, func(_ []llir.Value, i llir.Value) []llir.Value {
-				b.Store(b.Add(i, b.Add(x, b.M.I32(128))), b.GEP(llir.I32, p, b.SExt(b.Mul(x, x), llir.I64)), 4, false) // the product stays
+				b.Store(b.Add(i, b.Add(x, y)), b.GEP(llir.I32, p, b.SExt(b.Mul(x, x), llir.I64)), 4, false) // the product stays
 				return nil
 			})
 			b.Br(after)
