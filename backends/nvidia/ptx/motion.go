@@ -88,6 +88,12 @@ func hoistable(v *value) bool {
 // divides reports whether v is a division, which costs too much where it is not needed.
 func divides(v *value) bool { return v.op == opDiv || v.op == opRem }
 
+// waitsBefore reports whether warps have met at a barrier before. A division after that stays
+// there: from the branch on, a producer of a kernel that is divided among warps starts its loads.
+func waitsBefore(insts []*value) bool {
+	return slices.ContainsFunc(insts, func(v *value) bool { return v.op == opInst && v.text == "bar.sync" })
+}
+
 // invariant reports whether all operands of v are computed outside of l.
 func (l *loop) invariant(v *value) bool {
 	for _, a := range v.args {
@@ -163,7 +169,7 @@ func sinkValues(f *fn) {
 		for i := len(b.insts) - 1; i >= 0; i-- {
 			v := b.insts[i]
 			to, forLoop := b, false
-			if w := where[v.id]; w != nil && (hoistable(v) || divides(v)) {
+			if w := where[v.id]; w != nil && (hoistable(v) || divides(v) && !waitsBefore(b.insts[:i])) {
 				for to = w; to != b && depthOf(to) > depthOf(b); {
 					to = to.idom
 				}

@@ -446,9 +446,11 @@ var phaseCases = map[string]func(b *llir.Builder, x, p llir.Value){
 		q := b.GEP(llir.I32, p, b.SExt(b.Mul(x, x), llir.I64))
 		quotient := b.Binary(llir.SDiv, x, b.Load(llir.I32, p, 4, false), 0)
 		yes, no := b.F.NewBlock(before), b.F.NewBlock(before)
+		b.Call(b.M.Declare("llvm.nvvm.barrier.cta.sync.aligned.all", llir.HasEffects, llir.Void, llir.I32), b.M.I32(0))
+		met := b.Binary(llir.SDiv, x, b.Load(llir.I32, p, 4, false), 0) // stays after the barrier
 		b.CondBr(b.ICmp(enum.IPredSGT, x, b.M.I32(9)), yes, no)
 		b.SetBlock(yes)
-		b.Store(quotient, q, 4, false)
+		storeAt(b, q, quotient, met)
 		b.Ret(nil)
 		b.SetBlock(no)
 		last := b.Shl(x, 3) // is needed at the end, where all ways lead
