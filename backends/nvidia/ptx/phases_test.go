@@ -256,6 +256,10 @@ var phaseCases = map[string]func(b *llir.Builder, x, p llir.Value){
 		kept := b.And(odd, b.M.I32(6))
 		storeAt(b, p, b.Shl(b.And(odd, b.M.I32(7)), 5), b.Shl(b.And(odd, b.M.I32(-2)), 3), b.Add(b.Shl(kept, 9), kept),
 			b.Shl(b.LShr(x, 5), 3))
+		// Numbers that are widened, in an address.
+		y := b.SExt(b.Load(llir.I32, p, 4, false), llir.I64)
+		at := b.Shl(b.Or(b.Shl(y, 4), b.ZExt(b.And(x, b.M.I32(15)), llir.I64)), 4)
+		b.Store(x, b.GEP(llir.I32, p, at), 4, false)
 		b.Ret(nil)
 	},
 	"split products": func(b *llir.Builder, x, p llir.Value) {

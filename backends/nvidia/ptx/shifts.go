@@ -6,12 +6,13 @@ import "math/bits"
 // one of them is shifted already, and a field of what is shifted in the place of the field.
 func joinShifts(f *fn) {
 	f.countUses()
+	abroad := f.takenAbroad()
 	edit(f, func(e *editor, v *value) *value {
 		if v.op != opShl || !v.args[1].isConst() {
 			return nil
 		}
 		x, n := v.args[0], v.args[1].imm
-		if e.shiftField(v) || v.class != r32 {
+		if e.shiftField(v) || v.class != r32 && v.class != r64 {
 			return nil
 		}
 		if x.op != opAnd && x.op != opOr && x.op != opXor || x.uses != 1 {
@@ -19,7 +20,7 @@ func joinShifts(f *fn) {
 		}
 		for i := range 2 {
 			s, other := x.args[i], x.args[1-i]
-			if s.uses != 1 || !shiftsTogether(s, n) {
+			if s.uses != 1 || !shiftsTogether(s, n) || v.class == r64 && !(s.op == opShl && !abroad[v] && !abroad[x] && widens(other)) {
 				continue
 			}
 			y := e.emit(opShl, v.typ, v.class, other, v.args[1])
@@ -33,11 +34,40 @@ func joinShifts(f *fn) {
 				args[0], args[1] = args[1], args[0]
 			}
 			v.op, v.typ, v.flags, v.args = x.op, x.typ, x.flags, args
+			if v.class == r64 { // which may be shifted again
+				args[0].uses++
+				args[1].uses++
+			}
 			return nil
 		}
 		return nil
 	})
 	sweep(f)
+}
+
+// takenAbroad returns the values that blocks take which others compute: llc looks at one block at a
+// time, and leaves a number alone that others need.
+func (f *fn) takenAbroad() map[*value]bool {
+	f.place()
+	abroad := make(map[*value]bool)
+	for _, b := range f.blocks {
+		for _, v := range append(b.phis[:len(b.phis):len(b.phis)], b.insts...) {
+			for _, a := range v.args {
+				if a.block != b || v.op == opPhi {
+					abroad[a] = true
+				}
+			}
+		}
+	}
+	return abroad
+}
+
+// widens reports whether v is a number of 32 bits, or a shift of one: its shift is a product of these.
+func widens(v *value) bool {
+	if v.op == opShl && v.args[1].isConst() {
+		v = v.args[0]
+	}
+	return v.op == opCvt && (v.from == tS32 || v.from == tU32)
 }
 
 // shiftField makes ((x >> a) & mask) << b, of a field that nothing else needs, one shift and an
