@@ -1,6 +1,9 @@
 package ptx
 
-import "math/bits"
+import (
+	"math"
+	"math/bits"
+)
 
 // simplify returns what an instruction that is in no block yet amounts to, or nil.
 // It changes the instruction to a simpler one where that is possible.
@@ -330,6 +333,10 @@ func (f *fn) simplifyCvt(v *value) *value {
 	if x.class == v.class && from == x.class.bits() {
 		return x
 	}
+	if to == 32 && x.class == r64 && x.op == opAnd && x.args[1].isConst() && uint32(x.args[1].imm) == math.MaxUint32 {
+		v.args[0] = x.args[0] // of the low word all is kept
+		return f.simplifyCvt(v)
+	}
 	if v.from == tS32 && v.class == r64 && zeroAbove(x, 31, 4) { // not negative
 		v.from, v.typ = tU32, tU64
 	}
@@ -411,6 +418,9 @@ func (f *fn) simplifySetp(v *value) *value {
 	if holds, known := decidedByExtreme(v); known {
 		return f.constant(pred, truth(holds))
 	}
+	if y.op == opSelp && y.args[0].isConst() && y.args[1].isConst() {
+		return f.decidedByChoice(v)
+	}
 	if !y.isConst() {
 		return nil
 	}
@@ -454,6 +464,26 @@ func decided(v *value) (holds, known bool) {
 	}
 	holds = compare(v.cmp, v.typ, least, y)
 	return holds, holds == compare(v.cmp, v.typ, most, y)
+}
+
+// decidedByChoice is what a comparison with one of two constants amounts to where both decide
+// it: that a column of 64 is below 64 or below 0, say, is the truth value that chooses.
+func (f *fn) decidedByChoice(v *value) *value {
+	c := v.args[1]
+	var holds [2]bool
+	for i := range holds {
+		known := false
+		if holds[i], known = decided(&value{op: opSetp, typ: v.typ, class: pred, cmp: v.cmp, args: []*value{v.args[0], c.args[i]}}); !known {
+			return nil
+		}
+	}
+	switch {
+	case holds[0] == holds[1]:
+		return f.constant(pred, truth(holds[0]))
+	case holds[0]:
+		return c.args[2]
+	}
+	return nil
 }
 
 // constantOf is a constant of v's class, of no function.

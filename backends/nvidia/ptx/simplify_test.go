@@ -173,3 +173,25 @@ func TestSimplerNumbers(t *testing.T) {
 		t.Errorf("%d maxima with one constant:\n%s", n, text)
 	}
 }
+
+// A comparison with one of two constants that both decide it is the truth value that chooses.
+func TestComparisonsWithChoices(t *testing.T) {
+	text := kernel(t, func(b *llir.Builder, x, p llir.Value) {
+		inside := b.ICmp(enum.IPredSLT, x, b.M.I32(3))
+		end := b.Select(inside, b.M.I64(64), b.M.I64(0))
+		column := func(most int) llir.Value { return b.ZExt(b.And(x, b.M.I32(most)), llir.I64) }
+		storeAll(b, p, b.Select(b.ICmp(enum.IPredULT, column(63), end), x, b.M.I32(7)), b.Select(b.ICmp(enum.IPredULT, column(127), end), x, b.M.I32(9)))
+	})
+	has(t, text, "selp.b32 \t%r2, %r1, 7, %p1;", "setp.lt.u64 \t%p2, ")
+}
+
+// What a mask keeps of a word is cut off again.
+func TestCutMask(t *testing.T) {
+	text := kernel(t, func(b *llir.Builder, x, p llir.Value) {
+		y := b.Load(llir.I64, p, 8, false)
+		storeAll(b, p, b.Trunc(b.And(y, b.M.I64(1<<32-1)), llir.I32), b.Trunc(b.And(y, b.M.I64(1<<31)), llir.I32))
+	})
+	if n := strings.Count(text, "and.b"); n != 1 {
+		t.Errorf("%d masks, want 1:\n%s", n, text)
+	}
+}
