@@ -27,7 +27,7 @@ type Machine = wire.Machine
 
 // sharedForm is in every key that machines share. It changes with what an entry, or the
 // index, is made of.
-const sharedForm = "shared kernel 1"
+const sharedForm = "shared kernel 2"
 
 // sharedIndex is which inputs kernels of one key had, beside what is in the key. Each set
 // of inputs, as they are on a machine, makes the key of an entry.
@@ -53,6 +53,8 @@ type inputSet struct {
 	// Files are those that the user named, and places that were looked at, which are the
 	// same on all machines that may share the kernel.
 	Files []string `json:"files"`
+	// Tools are those that had a part in it and do not have one in every kernel.
+	Tools []string `json:"tools"`
 }
 
 // sharedTrip is the part of Cache.Shared in one compile. A nil one does nothing.
@@ -96,7 +98,7 @@ type machineEntry struct {
 // describeMachine asks for the Machine, which Store remembers: a backend need not be
 // started for it each time.
 func (c *cachedTrip) describeMachine(ctx context.Context) *Machine {
-	h := cache.NewHasher("machine 1")
+	h := cache.NewHasher("machine 2")
 	for _, s := range []string{c.Compiler, c.identity, c.path, c.target.String()} {
 		h.String(s)
 	}
@@ -219,7 +221,7 @@ func (s *sharedTrip) lookUp(ctx context.Context, start time.Time) *Kernel {
 // entryKey is the key of the entry for a set of inputs as they are here; false where they
 // are nothing that can be shared.
 func (s *sharedTrip) entryKey(set *inputSet) ([]importedFile, cache.Key, bool) {
-	if len(set.Modules)+len(set.Files) > maxInputs {
+	if len(set.Modules)+len(set.Files)+len(set.Tools) > maxInputs {
 		return nil, cache.Key{}, false
 	}
 	h := cache.NewHasher("entry of a " + sharedForm)
@@ -246,6 +248,13 @@ func (s *sharedTrip) entryKey(set *inputSet) ([]importedFile, cache.Key, bool) {
 		for _, text := range []string{"file", path, sum} {
 			h.String(text)
 		}
+	}
+	for _, name := range set.Tools {
+		text := s.machine.ToolText(name)
+		if text == "" {
+			return nil, cache.Key{}, false
+		}
+		h.String(text)
 	}
 	return imports, h.Key(), true
 }
@@ -295,7 +304,7 @@ func (s *sharedTrip) keep(k *Kernel) {
 		return
 	}
 	same := func(other inputSet) bool {
-		return slices.Equal(other.Modules, set.Modules) && slices.Equal(other.Files, set.Files)
+		return slices.Equal(other.Modules, set.Modules) && slices.Equal(other.Files, set.Files) && slices.Equal(other.Tools, set.Tools)
 	}
 	sets := append([]inputSet{*set}, slices.DeleteFunc(s.index.Sets, same)...)
 	index, err := json.Marshal(sharedIndex{Sets: sets[:min(len(sets), maxSets)]})
@@ -311,7 +320,7 @@ func (s *sharedTrip) entry(k *Kernel) (*inputSet, cache.Key, []byte, error) {
 	none := func(format string, args ...any) (*inputSet, cache.Key, []byte, error) {
 		return nil, cache.Key{}, nil, fmt.Errorf(format, args...)
 	}
-	set := &inputSet{Modules: []string{}, Files: []string{}}
+	set := &inputSet{Modules: []string{}, Files: []string{}, Tools: s.machine.Ran(k.Tools)}
 	for _, path := range s.t.result.LookedAt {
 		if !slices.Contains(s.machine.LookedAt, path) && !slices.Contains(set.Files, path) {
 			set.Files = append(set.Files, path)

@@ -287,6 +287,42 @@ func TestSharedInputs(t *testing.T) {
 	machine().wantFrom("fewer imports", "shared cache")
 }
 
+// TestSharedWhenRun: a tool that does not run for every kernel counts for those that it had a
+// part in: machines that differ in it share the others.
+func TestSharedWhenRun(t *testing.T) {
+	s := newShelf()
+	machine := func(ran bool, tools ...sdk.ToolInfo) *sharing {
+		m := newSharing(t, s)
+		m.machine.WhenRun = []string{"llc"}
+		for i := range tools {
+			tools[i].Path = filepath.Join(m.home, tools[i].Name)
+			m.machine.LookedAt = append(m.machine.LookedAt, tools[i].Path)
+		}
+		m.machine.Tools = append(m.machine.Tools, tools...)
+		m.values = map[string]any{"num_warps": 4}
+		if ran {
+			m.values["num_warps"] = 8
+			m.backend.tools = tools[:1]
+		}
+		return m
+	}
+	llc := func(hash string) []sdk.ToolInfo {
+		return []sdk.ToolInfo{{Name: "llc", SHA256: "11"}, {Name: "llc/libLLVM.so", SHA256: hash}}
+	}
+	machine(false, llc("22")...).wantFrom("first, which llc has no part in", "compile")
+	machine(false, llc("33")...).wantFrom("by another llc's side", "shared cache")
+	machine(false, sdk.ToolInfo{Name: "llc"}).wantFrom("by no llc's side", "shared cache")
+	machine(true, llc("22")...).wantFrom("by llc", "compile")
+	machine(true, llc("22")...).wantFrom("by the same llc", "shared cache")
+	machine(true, llc("33")...).wantFrom("by an llc that loads another library", "compile")
+	machine(true, llc("22")...).wantFrom("by the first llc", "shared cache")
+	unknown := machine(true, sdk.ToolInfo{Name: "llc"})
+	unknown.wantFrom("by an llc of which it is not known what it loads", "compile")
+	if !slices.ContainsFunc(unknown.log, func(line string) bool { return strings.Contains(line, "is not shared") }) {
+		t.Errorf("log %q", unknown.log)
+	}
+}
+
 // TestSharedKeeps: what another machine could not check, or should not see, stays here.
 func TestSharedKeeps(t *testing.T) {
 	for what, change := range map[string]func(m *sharing){

@@ -93,6 +93,10 @@ type ListToolsResponse struct {
 	// Unshared says why nothing that is compiled on this machine can be shared; empty: it
 	// can.
 	Unshared string `json:"unshared"`
+	// WhenRun names those of Tools that decide on nothing but the kernels that they had a
+	// part in, by RunStages' Tools: a machine without one, or with another, shares the rest.
+	// What such a tool loads has its name, a slash, and a name.
+	WhenRun []string `json:"when_run"`
 }
 
 // SupportsTargetResponse says whether a target is supported.

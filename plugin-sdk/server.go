@@ -138,7 +138,7 @@ func (s *server) ListTools(ctx context.Context, req *pb.ListToolsRequest) (*pb.L
 	diags, err := s.guard(ctx, "ListTools", func(ctx context.Context) error {
 		r, err := s.backend.ListTools(ctx, ListToolsRequest{Target: wire.TargetFromWire(req.GetTarget()), Settings: req.GetSettings()})
 		resp.Tools, resp.LookedAt = wire.Each(r.Tools, toolToWire), wire.Each(r.LookedAt, wire.UTF8)
-		resp.Settings, resp.Unshared = r.Settings, r.Unshared
+		resp.Settings, resp.Unshared, resp.WhenRun = r.Settings, r.Unshared, r.WhenRun
 		return err
 	})
 	resp.Diagnostics = append(resp.Diagnostics, diags...)

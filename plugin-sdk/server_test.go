@@ -50,7 +50,7 @@ func (powerful) RunPasses(_ context.Context, req sdk.RunPassesRequest) (sdk.RunP
 func (powerful) ListTools(_ context.Context, req sdk.ListToolsRequest) (sdk.ListToolsResponse, error) {
 	return sdk.ListToolsResponse{
 		Tools: []sdk.ToolInfo{{Name: "as", Path: req.Settings["as"], SHA256: "ab"}}, LookedAt: []string{"/a", "/b"},
-		Settings: []string{"as"}, Unshared: "it is " + req.Target.Arch,
+		Settings: []string{"as"}, Unshared: "it is " + req.Target.Arch, WhenRun: []string{"as"},
 	}, nil
 }
 

@@ -29,9 +29,10 @@ func New() *backend.Backend {
 			{Name: "proton_gpu", Declaration: dialects.ProtonGPUDeclaration, Make: func() *ir.Dialect { return dialects.ProtonGPU() }},
 			{Name: tti.Name, Declaration: tti.Declaration, Make: func() *ir.Dialect { return tti.Dialect() }},
 		},
-		Tools:  []*backend.ToolKind{ptxasKind, llvm.LLC, llvm.LinkTool, llvm.Opt},
-		Files:  libdevicesOf,
-		Passes: passes,
+		Tools:   []*backend.ToolKind{ptxasKind, llvm.LLC, llvm.LinkTool, llvm.Opt},
+		WhenRun: []*backend.ToolKind{llvm.LLC, llvm.LinkTool, llvm.Opt},
+		Files:   libdevicesOf,
+		Passes:  passes,
 		ParseOptions: func(t sdk.Target, given string) (string, error) {
 			a, err := archOf(t)
 			if err != nil {

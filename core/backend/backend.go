@@ -26,6 +26,9 @@ type Definition struct {
 	Dialects []Dialect
 	// Tools are those that it may run.
 	Tools []*ToolKind
+	// WhenRun are those of Tools that decide on the kernels that they run for alone. Of two
+	// machines that differ in one, each takes of what the other compiled all else.
+	WhenRun []*ToolKind
 	// Files are files beside those tools that a compile finds, there or not, by a setting that
 	// a tool has among its Folders: of two machines on which they differ, neither takes what
 	// the other compiled. nil: none.

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -35,6 +36,10 @@ func (b *Backend) ListTools(ctx context.Context, req sdk.ListToolsRequest) (sdk.
 			continue
 		}
 		resp.Settings = append(append(resp.Settings, k.Setting.Name), k.Folders...)
+		whenRun := slices.Contains(b.def.WhenRun, k)
+		if whenRun {
+			resp.WhenRun = append(resp.WhenRun, k.Name)
+		}
 		t, err := k.find(ctx, b.memo, req.Settings, look)
 		if ctx.Err() != nil {
 			return resp, ctx.Err()
@@ -48,20 +53,15 @@ func (b *Backend) ListTools(ctx context.Context, req sdk.ListToolsRequest) (sdk.
 		case err != nil:
 			return resp, err
 		}
-		resp.Tools = append(resp.Tools, t.ToolInfo)
-		libraries, err := loads(ctx, t.Path)
-		if err != nil {
-			resp.Unshared = fmt.Sprintf("what %s loads is not known: %v", t.Path, err)
+		tools, unknown := b.withLibraries(ctx, t, look)
+		switch {
+		case unknown == "":
+			resp.Tools = append(resp.Tools, tools...)
+		case whenRun: // what it had a part in is not shared
+			resp.Tools = append(resp.Tools, sdk.ToolInfo{Name: k.Name})
+		default:
+			resp.Unshared = unknown
 			return resp, nil
-		}
-		for _, path := range libraries {
-			look(path)
-			sum, err := b.hashOf(path)
-			if err != nil {
-				resp.Unshared = fmt.Sprintf("what %s loads cannot be read: %v", t.Path, err)
-				return resp, nil
-			}
-			resp.Tools = append(resp.Tools, sdk.ToolInfo{Name: k.Name + "/" + filepath.Base(path), Path: path, SHA256: sum})
 		}
 	}
 	if b.def.Files == nil {
@@ -81,6 +81,24 @@ func (b *Backend) ListTools(ctx context.Context, req sdk.ListToolsRequest) (sdk.
 		resp.Tools = append(resp.Tools, info)
 	}
 	return resp, nil
+}
+
+// withLibraries is a tool and what it loads; or why that is not known.
+func (b *Backend) withLibraries(ctx context.Context, t *Tool, look func(path string)) (list []sdk.ToolInfo, unknown string) {
+	libraries, err := loads(ctx, t.Path)
+	if err != nil {
+		return nil, fmt.Sprintf("what %s loads is not known: %v", t.Path, err)
+	}
+	list = append(list, t.ToolInfo)
+	for _, path := range libraries {
+		look(path)
+		sum, err := b.hashOf(path)
+		if err != nil {
+			return nil, fmt.Sprintf("what %s loads cannot be read: %v", t.Path, err)
+		}
+		list = append(list, sdk.ToolInfo{Name: t.Name + "/" + filepath.Base(path), Path: path, SHA256: sum})
+	}
+	return list, ""
 }
 
 // hashOf is the SHA-256 of a file, which the memo of tools has beside theirs.

@@ -95,6 +95,11 @@ func TestListTools(t *testing.T) {
 	if r := list(map[string]string{"env": script}, envKind()); !strings.Contains(r.Unshared, script) {
 		t.Errorf("what a script runs is known: %+v", r)
 	}
+	k := envKind()
+	rare, err := New(Definition{Tools: []*ToolKind{k, asm}, WhenRun: []*ToolKind{k}}).ListTools(t.Context(), sdk.ListToolsRequest{Settings: map[string]string{"env": script}})
+	if err != nil || rare.Unshared != "" || !slices.Equal(rare.WhenRun, []string{"env"}) || rare.Tools[0] != (sdk.ToolInfo{Name: "env"}) {
+		t.Errorf("a script that does not always run: %+v, %v", rare, err)
+	}
 	if r := list(map[string]string{"env": elsewhere + "2"}, envKind()); r.Unshared != "" || len(r.Tools) != 1 || r.Tools[0] != (sdk.ToolInfo{Name: "env"}) {
 		t.Errorf("a tool that is not there: %+v", r)
 	}

@@ -121,6 +121,9 @@ func TestSharedIdentity(t *testing.T) {
 	if two.Tools[0].Path != "/there/as-1" || !slices.Equal(two.LookedAt, []string{"/there/as-1"}) {
 		t.Errorf("got %+v", two)
 	}
+	if want := "tool linker \"/there/as-1\"\ntool linker/lib \"/there/as-1\"\n"; !slices.Equal(two.WhenRun, []string{"linker"}) || two.ToolText("linker") != want || two.ToolText("none") != "" {
+		t.Errorf("of a tool that seldom runs: %q, %+v", two.ToolText("linker"), two)
+	}
 	if other := shared([]string{testBackend(t, "works")}, env("/here/as-2"), target); other.Text == one.Text {
 		t.Error("another assembler is the same")
 	}

@@ -63,12 +63,15 @@ func (h *Host) SharedIdentity(ctx context.Context, t sdk.Target) (*wire.Machine,
 			add("setting "+name, settings[name])
 		}
 		for _, tool := range tools.Tools {
-			add("tool "+tool.Name, tool.SHA256)
+			if name, _, _ := strings.Cut(tool.Name, "/"); !slices.Contains(tools.WhenRun, name) {
+				add("tool "+tool.Name, tool.SHA256)
+			}
 		}
 		if m.Unshared == "" {
 			m.Unshared = tools.Unshared
 		}
 		m.Tools = append(m.Tools, tools.Tools...)
+		m.WhenRun = append(m.WhenRun, tools.WhenRun...)
 		m.LookedAt = append(m.LookedAt, tools.LookedAt...)
 	}
 	m.Text = b.String()

@@ -321,6 +321,47 @@ func TestOtherFile(t *testing.T) {
 	}
 }
 
+// TestWhenRun: a kernel that a tool beside the class has a part in is for the client, whether
+// workers have the tool or not. They say so alike, since some kernels are asked of two.
+func TestWhenRun(t *testing.T) {
+	at := func(hash string) *Handler {
+		h := handler()
+		h.Machine = func(ctx context.Context, target core.Target) (*core.Machine, error) {
+			m, err := machine("1")(ctx, target)
+			m.Tools, m.WhenRun = []sdk.ToolInfo{{Name: "llc", Path: "/llc", SHA256: hash}}, []string{"llc"}
+			return m, err
+		}
+		h.Select = func(ctx context.Context, target core.Target) (core.Backend, core.Target, error) {
+			b, target, err := choose(ctx, target)
+			return running{b, hash}, target, err
+		}
+		return h
+	}
+	f := startFarm(t, time.Minute, at("1"), at("2"), at(""))
+	for _, c := range variants(t, kernels, core.Want{Signature: "*fp32:16, *fp32:16, i32"}, nil) {
+		_, err := f.Compile(t.Context(), c.src, target, c.opts, c.want, c.modules)
+		var local *LocalError
+		if !errors.As(err, &local) || local.Serious || local.Reason != otherTool {
+			t.Errorf("got %v", err)
+		}
+	}
+}
+
+// running is a backend that runs llc for each kernel, where there is one.
+type running struct {
+	core.Backend
+	hash string
+}
+
+func (b running) RunStages(ctx context.Context, req sdk.RunStagesRequest) (sdk.RunStagesResponse, error) {
+	if b.hash == "" {
+		return sdk.RunStagesResponse{}, errors.New("no usable llc was found")
+	}
+	resp, err := b.Backend.RunStages(ctx, req)
+	resp.Tools = append(resp.Tools, sdk.ToolInfo{Name: "llc", Path: "/llc", SHA256: b.hash})
+	return resp, err
+}
+
 // looking is a backend for which a file of the machine has a part in each kernel.
 type looking struct {
 	core.Backend

@@ -131,6 +131,9 @@ func (h *Handler) Do(ctx context.Context, t *farm.Task) (farm.Kind, []byte, erro
 	}
 	switch {
 	case err == nil:
+		if len(machine.Ran(k.Tools)) > 0 {
+			return fail(&answer{Refused: otherTool})
+		}
 		list, refused, err := inputs(machine, k, lookedAt)
 		if err != nil {
 			return "", nil, err
@@ -145,10 +148,18 @@ func (h *Handler) Do(ctx context.Context, t *farm.Task) (farm.Kind, []byte, erro
 	}
 	f := failureOf(err)
 	if f == nil {
+		lacks := func(name string) bool { return machine.ToolText(name) == "" }
+		if slices.ContainsFunc(machine.WhenRun, lacks) {
+			return fail(&answer{Refused: otherTool})
+		}
 		return "", nil, err
 	}
 	return fail(&answer{Failure: f, Printed: printed.String()})
 }
+
+// otherTool is why workers leave a kernel to the client that a tool of Machine.WhenRun has a
+// part in: two workers of a class may differ in it, and one may lack it, which all say alike.
+const otherTool = "a tool has a part in it in which workers of a class may differ"
 
 // isMachines reports whether a diagnostic is about this machine's memory: another one may
 // have more.

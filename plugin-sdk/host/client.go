@@ -138,7 +138,7 @@ func (c *Client) ListTools(ctx context.Context, req sdk.ListToolsRequest) (sdk.L
 	_, err = received(resp.GetDiagnostics())
 	return sdk.ListToolsResponse{
 		Tools: wire.Each(resp.GetTools(), toolFromWire), LookedAt: resp.GetLookedAt(),
-		Settings: resp.GetSettings(), Unshared: resp.GetUnshared(),
+		Settings: resp.GetSettings(), Unshared: resp.GetUnshared(), WhenRun: resp.GetWhenRun(),
 	}, err
 }
 

@@ -104,11 +104,12 @@ func (backend) AddStages(context.Context, sdk.AddStagesRequest) ([]sdk.Stage, er
 	return []sdk.Stage{{Name: "echo", Ending: "txt"}}, nil
 }
 
-// ListTools names the assembler's bytes, wherever it is.
+// ListTools names the assembler's bytes, wherever it is, and a linker that seldom runs.
 func (backend) ListTools(_ context.Context, req sdk.ListToolsRequest) (sdk.ListToolsResponse, error) {
 	path := req.Settings["assembler"]
 	return sdk.ListToolsResponse{
-		Tools: []sdk.ToolInfo{{Name: "assembler", Path: path, SHA256: filepath.Base(path)}}, LookedAt: []string{path}, Settings: []string{"assembler"},
+		Tools:    []sdk.ToolInfo{{Name: "assembler", Path: path, SHA256: filepath.Base(path)}, {Name: "linker", SHA256: path}, {Name: "linker/lib", SHA256: path}},
+		LookedAt: []string{path}, Settings: []string{"assembler"}, WhenRun: []string{"linker"},
 	}, nil
 }
 

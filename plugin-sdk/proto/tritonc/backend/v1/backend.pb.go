@@ -2875,8 +2875,12 @@ type ListToolsResponse struct {
 	Settings []string `protobuf:"bytes,3,rep,name=settings,proto3" json:"settings,omitempty"`
 	// unshared says why nothing that is compiled on this machine can be shared; empty:
 	// it can.
-	Unshared      string        `protobuf:"bytes,4,opt,name=unshared,proto3" json:"unshared,omitempty"`
-	Diagnostics   []*Diagnostic `protobuf:"bytes,5,rep,name=diagnostics,proto3" json:"diagnostics,omitempty"`
+	Unshared    string        `protobuf:"bytes,4,opt,name=unshared,proto3" json:"unshared,omitempty"`
+	Diagnostics []*Diagnostic `protobuf:"bytes,5,rep,name=diagnostics,proto3" json:"diagnostics,omitempty"`
+	// when_run names those of tools that decide on nothing but the kernels that they, by
+	// RunStages' tools, had a part in: a machine without one, or with another, shares the
+	// rest. What such a tool loads has its name, a slash, and a name.
+	WhenRun       []string `protobuf:"bytes,6,rep,name=when_run,json=whenRun,proto3" json:"when_run,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2942,6 +2946,13 @@ func (x *ListToolsResponse) GetUnshared() string {
 func (x *ListToolsResponse) GetDiagnostics() []*Diagnostic {
 	if x != nil {
 		return x.Diagnostics
+	}
+	return nil
+}
+
+func (x *ListToolsResponse) GetWhenRun() []string {
+	if x != nil {
+		return x.WhenRun
 	}
 	return nil
 }
@@ -3517,13 +3528,14 @@ const file_tritonc_backend_v1_backend_proto_rawDesc = "" +
 	"\bsettings\x18\x02 \x03(\v22.tritonc.backend.v1.ListToolsRequest.SettingsEntryR\bsettings\x1a;\n" +
 	"\rSettingsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xda\x01\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xf5\x01\n" +
 	"\x11ListToolsResponse\x12.\n" +
 	"\x05tools\x18\x01 \x03(\v2\x18.tritonc.backend.v1.ToolR\x05tools\x12\x1b\n" +
 	"\tlooked_at\x18\x02 \x03(\tR\blookedAt\x12\x1a\n" +
 	"\bsettings\x18\x03 \x03(\tR\bsettings\x12\x1a\n" +
 	"\bunshared\x18\x04 \x01(\tR\bunshared\x12@\n" +
-	"\vdiagnostics\x18\x05 \x03(\v2\x1e.tritonc.backend.v1.DiagnosticR\vdiagnostics\"e\n" +
+	"\vdiagnostics\x18\x05 \x03(\v2\x1e.tritonc.backend.v1.DiagnosticR\vdiagnostics\x12\x19\n" +
+	"\bwhen_run\x18\x06 \x03(\tR\awhenRun\"e\n" +
 	"\x10RunPassesRequest\x12;\n" +
 	"\x06header\x18\x01 \x01(\v2#.tritonc.backend.v1.RunPassesHeaderR\x06header\x12\x14\n" +
 	"\x05input\x18\x02 \x01(\fR\x05input\"\xaa\x03\n" +
