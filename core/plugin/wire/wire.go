@@ -101,13 +101,21 @@ func ErrorFromSDK(backend string, err error) error {
 		case sdk.Bug:
 			return &BugError{Backend: backend, Text: bugText(&l[i])}
 		case sdk.Environment:
-			machine = append(machine, fmt.Errorf("backend %s: %s%s", backend, l[i].Message, helpText(l[i].Help)))
+			machine = append(machine, fmt.Errorf("backend %s: %s%s%s", backend, l[i].Message, notesText(l[i].Notes), helpText(l[i].Help)))
 		}
 	}
 	if len(machine) > 0 {
 		return errors.Join(machine...)
 	}
 	return ListFromSDK(l)
+}
+
+func notesText(notes []sdk.Diagnostic) string {
+	var b strings.Builder
+	for i := range notes {
+		b.WriteString("\n  note: " + strings.ReplaceAll(notes[i].Message, "\n", "\n        "))
+	}
+	return b.String()
 }
 
 func helpText(help string) string {

@@ -46,9 +46,9 @@ func TestErrors(t *testing.T) {
 		t.Error(diff)
 	}
 	err = ErrorFromSDK("b", sdk.Diagnostics{
-		{Kind: sdk.Environment, Message: "no ptxas", Help: "install it\nsomehow"}, {Kind: sdk.Environment, Message: "no llc"},
+		{Kind: sdk.Environment, Message: "no ptxas", Help: "install it\nsomehow"}, {Kind: sdk.Environment, Message: "no llc", Notes: []sdk.Diagnostic{{Message: "asked for\nby a file"}}},
 	})
-	if want := "backend b: no ptxas\n  help: install it\n        somehow\nbackend b: no llc"; err == nil || err.Error() != want || diag.All(err) != nil {
+	if want := "backend b: no ptxas\n  help: install it\n        somehow\nbackend b: no llc\n  note: asked for\n        by a file"; err == nil || err.Error() != want || diag.All(err) != nil {
 		t.Errorf("got %v", err)
 	}
 	err = ErrorFromSDK("b", sdk.Diagnostics{
