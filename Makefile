@@ -68,8 +68,9 @@ test-suites: # what compiles and runs many kernels
 	cd test/numeric && $(ONCE) TRITONC_TARGET=hip:gfx90a TRITONC_SHARD=4/16 $(GOTEST) -run '^TestSuite$$'
 	cd test/numeric && $(ONCE) TRITONC_TARGET=hip:gfx950 TRITONC_SHARD=5/16 $(GOTEST) -run '^TestSuite$$'
 	cd test/numeric && $(ONCE) TRITONC_TARGET=hip:gfx1200 TRITONC_SHARD=6/16 $(GOTEST) -run '^TestSuite$$'
-	cd test/numeric && TRITONC_TARGET=cuda:80 TRITONC_OPTIONS=ptx=direct TRITONC_SHARD=6/8 $(GOTEST) -run '^TestSuite$$'
-	cd test/numeric && TRITONC_TARGET=cuda:90 TRITONC_OPTIONS=ptx=direct TRITONC_SHARD=7/8 $(GOTEST) -run '^TestSuite$$'
+	$(ONCE) TRITONC_TARGET=cuda:90 TRITONC_OPTIONS=ptx=llvm $(GOTEST) ./test/kernels
+	cd test/numeric && $(ONCE) TRITONC_TARGET=cuda:80 TRITONC_OPTIONS=ptx=llvm TRITONC_SHARD=6/8 $(GOTEST) -run '^TestSuite$$'
+	cd test/numeric && $(ONCE) TRITONC_TARGET=cuda:90 TRITONC_OPTIONS=ptx=llvm TRITONC_SHARD=7/8 $(GOTEST) -run '^TestSuite$$'
 	cd test/numeric && $(ONCE) TRITONC_TARGET=hip:$(DRAWN) $(GOTEST) -run '^TestRandom.*$$'
 	cd test/numeric && TRITONC_TARGET=npu:ascend910b3 TRITONC_SHARD=7/8 $(GOTEST) -run '^TestSuite$$|^TestRandom.*$$'
 

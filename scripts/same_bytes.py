@@ -144,7 +144,7 @@ def main():
     verb.add_argument("--tritonc", type=pathlib.Path, default=ROOT / "bin/tritonc")
     verb.add_argument("--checkouts", type=pathlib.Path)
     verb.add_argument("--stage", default="ptx")
-    verb.add_argument("--option", action="append", default=[], metavar="NAME=VALUE", help="an option of the backend, such as ptx=direct")
+    verb.add_argument("--option", action="append", default=[], metavar="NAME=VALUE", help="an option of the backend, such as ptx=llvm")
     verb.add_argument("--jobs", type=int, default=os.cpu_count())
     verb.set_defaults(run=record)
     verb = verbs.add_parser("compare")

@@ -25,7 +25,7 @@ func toolNames(resp sdk.RunStagesResponse) (names []string) {
 // What the lowering built is translated in memory, with or without its text being asked for.
 func TestDirectPrintsNothing(t *testing.T) {
 	c := sdktest.Start(t, New())
-	req := request(t, "90", stageTTIR, "scale.py", scaleTTIR(t), `{"ptx":"direct","ptx_version":84}`)
+	req := request(t, "90", stageTTIR, "scale.py", scaleTTIR(t), `{"ptx_version":84}`)
 	req.Last, req.Want = stagePTX, nil
 	alone, err := c.RunStages(t.Context(), req)
 	if err != nil {
@@ -47,6 +47,28 @@ func TestDirectPrintsNothing(t *testing.T) {
 	}
 }
 
+// TestDirectNeedsNoLLVM: a kernel reaches the cubin on a machine that has ptxas alone.
+func TestDirectNeedsNoLLVM(t *testing.T) {
+	needTools(t, ptxasKind)
+	ptxas, err := ptxasKind.Find(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("HOME", t.TempDir())
+	t.Setenv("XDG_CACHE_HOME", "")
+	t.Setenv("PATH", t.TempDir())
+	none := filepath.Join(t.TempDir(), "none")
+	c := sdktest.Start(t, New())
+	req := request(t, "90", stageTTIR, "scale.py", scaleTTIR(t), "")
+	req.Settings = map[string]string{
+		ptxasKind.Setting.Name: ptxas.Path, llvm.LLC.Setting.Name: none, llvm.LinkTool.Setting.Name: none, llvm.Opt.Setting.Name: none,
+	}
+	resp, err := c.RunStages(t.Context(), req)
+	if err != nil || !bytes.HasPrefix(resp.Artifact(stageCubin), []byte("\x7fELF")) || !slices.Equal(toolNames(resp), []string{"ptxas"}) {
+		t.Errorf("tools %v, %v", toolNames(resp), err)
+	}
+}
+
 // LLVM IR of other origin is llc's: a file that is the input or takes the place of what the
 // lowering made.
 func TestDirectLeavesToLLC(t *testing.T) {
@@ -60,8 +82,8 @@ func TestDirectLeavesToLLC(t *testing.T) {
 		what, first, options string
 		input                []byte
 	}{
-		{"a file", stagePTX, `{"ptx":"direct","ptx_version":84}`, scaleLLIR(t)},
-		{"ir_override", stageTTIR, `{"ptx":"direct","ptx_version":84,"ir_override":"` + override + `"}`, scaleTTIR(t)},
+		{"a file", stagePTX, `{"ptx_version":84}`, scaleLLIR(t)},
+		{"ir_override", stageTTIR, `{"ptx_version":84,"ir_override":"` + override + `"}`, scaleTTIR(t)},
 	} {
 		req := request(t, "90", test.first, "scale", test.input, test.options)
 		req.Last, req.Want = stagePTX, nil
@@ -87,8 +109,8 @@ func TestDirectNeedsLLC(t *testing.T) {
 		first, options, why string
 		input               []byte
 	}{
-		{stagePTX, `{"ptx":"direct","ptx_version":84}`, "it comes from a file", scaleLLIR(t)},
-		{stageTTIR, `{"ptx":"direct","ptx_version":84,"ir_override":"` + override + `"}`, "option ir_override", scaleTTIR(t)},
+		{stagePTX, `{"ptx_version":84}`, "it comes from a file", scaleLLIR(t)},
+		{stageTTIR, `{"ptx_version":84,"ir_override":"` + override + `"}`, "option ir_override", scaleTTIR(t)},
 	} {
 		req := request(t, "90", test.first, "scale", test.input, test.options)
 		req.Last, req.Want = stagePTX, nil

@@ -54,7 +54,7 @@ var optionSpecs = []sdk.OptionSpec{
 	{Name: "num_stages", Type: sdk.Int, Default: "3", Doc: "stages of software pipelining"},
 	{Name: "warp_size", Type: sdk.Int, Default: "32", Doc: "threads of a warp, always 32"},
 	{Name: "maxnreg", Type: sdk.Int, Default: "null", Doc: "the most registers per thread, 16 to 255; null for no limit"},
-	{Name: "ptx_version", Type: sdk.Int, Default: "null", Doc: "PTX ISA version, 84 for 8.4; null: the newest that both ptxas and llc know"},
+	{Name: "ptx_version", Type: sdk.Int, Default: "null", Doc: "PTX ISA version, 84 for 8.4; null: the newest that ptxas reads and both writers know"},
 	{Name: "ptx_options", Type: sdk.String, Default: "null", Doc: "more arguments of ptxas, separated by spaces", CallerOnly: true},
 	{Name: "ir_override", Type: sdk.String, Default: "null", Doc: "file (.ttir, .ttgir, .llir or .ptx) that replaces the result of its stage", CallerOnly: true},
 	{Name: "enable_fp_fusion", Type: sdk.Bool, Default: "true", Doc: "contract a*b+c to fma"},
@@ -75,7 +75,7 @@ var optionSpecs = []sdk.OptionSpec{
 	{Name: "tma", Type: sdk.String, Default: `"auto"`, Doc: "copy blocks by TMA through the descriptors that a kernel makes, from cuda:90 on; auto: in kernels whose loops with dots do", Choices: []string{tmaAuto, tmaAlways, tmaNever}},
 	{Name: "wgmma", Type: sdk.String, Default: `"auto"`, Doc: "compute dots by wgmma on cuda:90; auto: where it can; never: by mma.sync, as with Triton's DISABLE_MMA_V3", Choices: []string{wgmmaAuto, wgmmaNever}},
 	{Name: optionSkipPasses, Type: sdk.StringList, Default: "[]", Doc: "passes to leave out, by the names that tritonc passes shows"},
-	{Name: optionPTX, Type: sdk.String, Default: `"llvm"`, Doc: "what writes PTX: llvm is LLVM's llc; direct needs no LLVM and takes LLVM IR of the stage before alone, without libraries", Choices: []string{ptxLLVM, ptxDirect}},
+	{Name: optionPTX, Type: sdk.String, Default: `"direct"`, Doc: "what writes PTX: direct is tritonc itself, which leaves LLVM IR that it did not make, and what libraries were linked into, to LLVM's llc; llvm has llc write all", Choices: []string{ptxDirect, ptxLLVM}},
 	{Name: "instrumentation_mode", Type: sdk.String, Default: `""`, Doc: "instrumentation to add; consan: checks that accesses to shared memory wait for one another", Choices: []string{"", instrumentConsan}},
 }
 

@@ -26,7 +26,7 @@ func TestOptionDefaults(t *testing.T) {
 		`"deprecated_fp8_dot_operand_dtypes":DEP,"enable_fp_fusion":true,"enable_reflect_ftz":true,"extern_libs":{},` +
 		`"instrumentation_mode":"","ir_override":null,"launch_cooperative_grid":false,"launch_pdl":false,` +
 		`"max_num_imprecise_acc_default":ACC,"maxnreg":null,"num_ctas":1,"num_stages":3,"num_warps":4,` +
-		`"prefetch_operands":false,"ptx":"llvm","ptx_options":null,"ptx_version":null,"sanitize_overflow":true,"skip_passes":[],"supported_fp8_dtypes":FP8,"tma":"auto","warp_size":32,"wgmma":"auto"`
+		`"prefetch_operands":false,"ptx":"direct","ptx_options":null,"ptx_version":null,"sanitize_overflow":true,"skip_passes":[],"supported_fp8_dtypes":FP8,"tma":"auto","warp_size":32,"wgmma":"auto"`
 	tests := []struct{ cc, dep, acc, fp8 string }{
 		{"80", `[]`, "0", `["fp8e4b15","fp8e5"]`},
 		{"86", `[]`, "0", `["fp8e4b15","fp8e5"]`},

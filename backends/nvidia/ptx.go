@@ -16,8 +16,8 @@ import (
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
 
-// makePTX translates the LLVM IR: in memory what the stage before made, if the options
-// ask for that, else by llc.
+// makePTX translates the LLVM IR: in memory what the stage before made, unless the options
+// ask for llc; by llc what came from a file, and what libraries were linked into.
 func (j *job) makePTX(c *backend.Compilation) error {
 	version, err := j.ptxVersion(c)
 	if err != nil {
@@ -66,7 +66,7 @@ func (j *job) translate(c *backend.Compilation, version int) (err error) {
 			}
 			err = c.Crashed(&pass.Crash{
 				Pass: "translation to PTX", Reason: fmt.Sprint(p), Stack: string(debug.Stack()),
-				Reproducer: fmt.Sprintf("; tritonc --target %s --emit ptx --option ptx=direct\n%s", c.Request.Target, j.lowered.Print()),
+				Reproducer: fmt.Sprintf("; tritonc --target %s --emit ptx\n%s", c.Request.Target, j.lowered.Print()),
 			})
 		}
 	}()

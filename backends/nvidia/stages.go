@@ -57,7 +57,7 @@ func (j *job) stages() []backend.Stage {
 // ptxDoc says what writes PTX.
 func (j *job) ptxDoc() string {
 	if j.opts.PTX == ptxDirect {
-		return "PTX assembly, without LLVM where the LLVM IR is the stage's before"
+		return "PTX assembly, by LLVM's llc where the LLVM IR is not the stage's before"
 	}
 	return "PTX assembly, by LLVM's llc"
 }

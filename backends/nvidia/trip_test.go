@@ -34,14 +34,24 @@ func scaleTTIR(t testing.TB) []byte {
 	return text
 }
 
-// TestTrip: the front end's ttir through all stages, for every target. By llc each artifact
-// enters at its own stage; ptx=direct takes no LLVM IR from a file.
+// TestTrip: the front end's ttir through all stages, for every target, with PTX by each
+// writer. Each artifact enters at its own stage, though LLVM IR from a file is llc's.
 func TestTrip(t *testing.T) {
-	needTools(t, llvm.LLC, ptxasKind)
+	for _, by := range []string{ptxDirect, ptxLLVM} {
+		t.Run(by, func(t *testing.T) { testTrip(t, by) })
+	}
+}
+
+func testTrip(t *testing.T, by string) {
+	needTools(t, ptxasKind)
+	if by == ptxLLVM {
+		needTools(t, llvm.LLC)
+	}
+	options := `{"num_warps":2,"maxnreg":96,"ptx":"` + by + `"}`
 	c := sdktest.Start(t, New())
 	for _, a := range archs {
 		cc := strings.TrimPrefix(a.facts().Pattern, "cuda:")
-		req := request(t, cc, stageTTIR, "scale.py", scaleTTIR(t), `{"num_warps":2,"maxnreg":96,"ptx":"llvm"}`)
+		req := request(t, cc, stageTTIR, "scale.py", scaleTTIR(t), options)
 		req.Want = []string{stageTTIR, stageTTGIR, stageLLIR, stagePTX}
 		resp, err := c.RunStages(t.Context(), req)
 		if err != nil {
@@ -84,7 +94,10 @@ func TestTrip(t *testing.T) {
 		// Every artifact enters at its own stage and gives the same end.
 		stages := stagesOf(t, req)
 		for i, s := range stages[:len(stages)-1] {
-			entry := request(t, cc, stages[i+1].Name, "scale."+s.Name, resp.Artifact(s.Name), `{"num_warps":2,"maxnreg":96,"ptx":"llvm"}`)
+			if by == ptxDirect && s.Name == stageLLIR {
+				continue
+			}
+			entry := request(t, cc, stages[i+1].Name, "scale."+s.Name, resp.Artifact(s.Name), options)
 			entry.MetadataJSON = resp.MetadataJSON
 			got, err := c.RunStages(t.Context(), entry)
 			if err != nil {
@@ -287,7 +300,10 @@ func TestLoweringCrash(t *testing.T) {
 func TestFusion(t *testing.T) {
 	needTools(t, llvm.LLC)
 	c := sdktest.Start(t, New())
-	for option, want := range map[string]bool{`{}`: true, `{"enable_fp_fusion":false}`: false} {
+	for option, want := range map[string]bool{
+		`{}`: true, `{"enable_fp_fusion":false}`: false,
+		`{"ptx":"llvm"}`: true, `{"enable_fp_fusion":false,"ptx":"llvm"}`: false,
+	} {
 		req := request(t, "80", stageTTIR, "scale.py", scaleTTIR(t), option)
 		req.Last, req.Want = stagePTX, nil
 		resp, err := c.RunStages(t.Context(), req)

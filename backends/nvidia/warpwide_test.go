@@ -21,16 +21,18 @@ func TestReductionsOfWholeWarps(t *testing.T) {
 	}
 	c := sdktest.Start(t, New())
 	for _, cc := range []string{"80", "86", "89", "90"} {
-		resp, err := c.RunStages(t.Context(), request(t, cc, stageTTIR, "rows.ttir", rows, `{"num_warps":1}`))
-		if err != nil {
-			t.Fatal(err)
-		}
-		whole, partial, err := warpwide.Read(resp.Artifact(stageCubin))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if whole["REDUX"] == 0 || len(partial) > 0 {
-			t.Errorf("cuda:%s: all lanes do %v, some do %v", cc, whole, partial)
+		for _, by := range []string{ptxDirect, ptxLLVM} {
+			resp, err := c.RunStages(t.Context(), request(t, cc, stageTTIR, "rows.ttir", rows, `{"num_warps":1,"ptx":"`+by+`"}`))
+			if err != nil {
+				t.Fatal(err)
+			}
+			whole, partial, err := warpwide.Read(resp.Artifact(stageCubin))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if whole["REDUX"] == 0 || len(partial) > 0 {
+				t.Errorf("cuda:%s, %s: all lanes do %v, some do %v", cc, by, whole, partial)
+			}
 		}
 	}
 }

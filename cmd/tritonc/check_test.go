@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
@@ -49,6 +50,29 @@ func TestBackendCheck(t *testing.T) {
 			}
 			noneFails(t, string(out), c.lacks...)
 		})
+	}
+}
+
+// TestBackendCheckWithoutLLVM: without LLVM's tools the backend of NVIDIA's devices passes as
+// well, though one stage is not entered with LLVM IR from a file.
+func TestBackendCheckWithoutLLVM(t *testing.T) {
+	if !haveToolchain() {
+		t.Skip("ptxas is not there")
+	}
+	program := filepath.Join(buildBackends(t), "tritonc-backend-nvidia")
+	if runtime.GOOS == "windows" {
+		program += ".exe"
+	}
+	cmd := exec.CommandContext(t.Context(), "tritonc", "backend", "check", "--json", "--target", "cuda:90", program)
+	none := filepath.Join(t.TempDir(), "none")
+	cmd.Env = append(os.Environ(), "TRITONC_LLC="+none, "TRITONC_LLVM_LINK="+none, "TRITONC_OPT="+none)
+	out, err := cmd.Output()
+	if err != nil {
+		t.Errorf("tritonc backend check: %v", err)
+	}
+	noneFails(t, string(out))
+	if !strings.Contains(string(out), "ttgir llir cubin; backend nvidia: the llc that the environment names cannot be used") {
+		t.Errorf("it does not say which stage llc is for:\n%s", out)
 	}
 }
 

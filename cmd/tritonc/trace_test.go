@@ -221,7 +221,7 @@ func TestTraceFarm(t *testing.T) {
 	spans := c.wait(
 		"tritonc: tritonc compile", "tritonc: tritonc compile | read", "tritonc: tritonc compile | farm k | farm task",
 		task, task+" | read", compile, compile+" | front end", compile+" | nvidia RunStages", compile+" | nvidia RunStages | stage ttgir",
-		compile+" | nvidia RunStages | stage ptx | llc", compile+" | nvidia RunStages | stage cubin | ptxas",
+		compile+" | nvidia RunStages | stage ptx", compile+" | nvidia RunStages | stage cubin | ptxas",
 	)
 	c.inTrace()
 	if facts := spans[compile].facts(); facts["tritonc.kernel"] != "k" || facts["tritonc.target"] != "cuda:80" || !slices.Contains([]string{"B=64", "B=128 num_warps=2"}, facts["tritonc.config"]) || facts["tritonc.cache.local"] != "off" {
@@ -264,7 +264,7 @@ func TestTraceCaches(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.env = append(f.env, "TRITON_PTXAS_PATH="+fails)
-	f.run(1, "-t", "cuda:80", "--option", "ptx=direct", "-o", "fails", "k.py")
+	f.run(1, "-t", "cuda:80", "-o", "fails", "k.py")
 	tool := "mine: tritonc | compile k | nvidia RunStages | stage cubin | ptxas"
 	if s := c.wait(tool)[tool]; s.facts()["process.exit.code"] != "3" || s.GetStatus().GetMessage() != "exit status 3" {
 		t.Errorf("ptxas says %v, %v", s.facts(), s.GetStatus())

@@ -34,7 +34,7 @@ def k(x, y, n, B: tl.constexpr):
 `
 
 // launchK is a launch of it.
-var launchK = []string{"--grid", "cdiv(n, B)", "--arg", "n=5000", "--arg", "x=randn:fp32[n]", "--arg", "y=empty:fp32[n]", "--option", "ptx=direct"}
+var launchK = []string{"--grid", "cdiv(n, B)", "--arg", "n=5000", "--arg", "x=randn:fp32[n]", "--arg", "y=empty:fp32[n]"}
 
 // worker starts a worker that measures, or compiles, and waits until it has begun.
 func (f *farmTest) worker(args ...string) {

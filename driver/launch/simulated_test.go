@@ -2,7 +2,6 @@ package launch_test
 
 import (
 	"errors"
-	"os/exec"
 	"runtime"
 	"strings"
 	"testing"
@@ -42,9 +41,6 @@ def beyond(x, n):
 
 func onSimulated(t *testing.T, arch, name string) (driver.Device, *launch.Function) {
 	t.Helper()
-	if _, err := exec.LookPath("llc"); err != nil {
-		t.Skip(err)
-	}
 	dev := must[driver.Device](t)(simulated.New(core.Target{Backend: "cuda", Arch: arch}, simulated.Options{}))
 	return dev, must[*launch.Function](t)(launch.New(t.Context(), launch.Options{
 		Source: &core.Source{Path: "s.py", Text: []byte(simulatedKernels)}, Kernel: name, Device: dev,

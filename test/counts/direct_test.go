@@ -33,7 +33,7 @@ func both(t testing.TB, j job, target string) (byLLC, direct *compiled) {
 	return byLLC, compile(t, j, target)
 }
 
-// TestDirect compares the code of option ptx=direct with what llc makes of the same
+// TestDirect compares the PTX that the backend writes with what llc makes of the same
 // LLVM IR, by the instructions that warps execute. Its log has each job.
 func TestDirect(t *testing.T) {
 	assembled := os.Getenv(directEnv) != ""

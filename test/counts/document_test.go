@@ -2,6 +2,7 @@ package counts
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"os/exec"
@@ -191,6 +192,8 @@ func TestDocumentStages(t *testing.T) {
 	b.WriteString("| kernel | target | ttir, ms | ttgir, ms | llir, ms | together | llc |\n|---|---|---|---|---|---|---|\n")
 	for _, name := range []string{"vector_add", "row_softmax", "layer_norm_bwd", "matmul_fp16", "matmul_fp16_8w", "matmul_desc", "flash_fwd_full", "flash_fwd_causal", "dot_fp32_float32_ieee"} {
 		j := jobNamed(t, name)
+		j.Options = maps.Clone(j.Options)
+		j.Options["ptx"] = "llvm"
 		for _, target := range []string{"cuda:80", "cuda:90"} {
 			best := map[string]float64{}
 			for i := range 15 {

@@ -24,7 +24,7 @@ def k(o, p, n):
     first, second = either(i < n, i * 3, i + 7, i * 0.5, 1.0 - i)
     tl.store(o + i, first)
     tl.store(p + i, second)
-`, Name: "k"}, func(t *testing.T, k kerneltest.Kernel) {
+`, Name: "k", Target: target, Options: options}, func(t *testing.T, k kerneltest.Kernel) {
 		const n, blocks = 5, 20
 		o, p := kerneltest.Empty("i32", blocks), kerneltest.Empty("fp32", blocks)
 		k.Run(t, kerneltest.Grid(blocks), o, p, n)

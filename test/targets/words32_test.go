@@ -39,7 +39,7 @@ func TestWords32(t *testing.T) {
 	if out, err := exec.Command(program, "version").CombinedOutput(); err != nil {
 		t.Skipf("this system does not run programs for linux/386: %v %s", err, out)
 	}
-	options := map[string]any{"ptx": "direct", "ptx_version": 84}
+	options := map[string]any{"ptx_version": 84}
 	for _, target := range []string{"cuda:80", "cuda:90"} {
 		for _, j := range refkernels.Jobs(t, kernelDir) {
 			t.Run(target+"/"+j.Name, func(t *testing.T) {
@@ -50,7 +50,7 @@ func TestWords32(t *testing.T) {
 				out := t.TempDir()
 				args := []string{
 					"compile", "--no-cache", "--no-server", "--target", target, "--emit", "ptx", "-o", out, "--source-root", kernelDir,
-					"-n", j.Kernel, "-s", j.Signature, "--option", "ptx=direct", "--option", "ptx_version=84",
+					"-n", j.Kernel, "-s", j.Signature, "--option", "ptx_version=84",
 				}
 				for name, value := range j.Options {
 					args = append(args, "--option", name+"="+value.(string))

@@ -7,17 +7,17 @@ import (
 	"github.com/tritonc/tritonc/internal/kerneltest"
 )
 
-// TestDirect runs the reference kernels with PTX that is written without llc.
-func TestDirect(t *testing.T) {
+// TestLLVM runs the reference kernels with llc's PTX.
+func TestLLVM(t *testing.T) {
 	if os.Getenv(kerneltest.StoreEnv) != "" || os.Getenv(kerneltest.DeviceEnv) != "" {
-		t.Skip("its forms of instructions have not all run on an H200")
+		t.Skip("devices run what is compiled by default")
 	}
 	if onAMD() {
 		t.Skip("it names NVIDIA's targets, and all tests run on another")
 	}
 	defer func(warps []int) { target, options, warpCounts = "", nil, warps }(warpCounts)
 	warpCounts = []int{4}
-	options = kerneltest.Options{"ptx": "direct"}
+	options = kerneltest.Options{"ptx": "llvm"}
 	for _, target = range []string{"cuda:80", "cuda:90"} {
 		t.Run(target, func(t *testing.T) {
 			for _, c := range []struct {
@@ -40,6 +40,7 @@ func TestDirect(t *testing.T) {
 				{"promotions", TestPromotions},
 				{"control flow", TestControlFlow},
 				{"calls", TestCalls},
+				{"chosen parameters", TestChosenParameters},
 				{"reductions", TestReductions},
 				{"tuples", TestReduceTuple},
 				{"scans", TestScans},
