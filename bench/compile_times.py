@@ -39,7 +39,7 @@ ROOT = HERE.parent
 sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "integrations" / "triton")]
 
 TARGET = "cuda:90"
-FLAGS = ("--option", "ptx=direct", "--no-cache")
+FLAGS = ("--no-cache",)
 KERNEL = re.compile(r"tt\.func public @([\w$]+)")
 
 

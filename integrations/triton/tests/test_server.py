@@ -83,7 +83,7 @@ class FakeServerTest(test_triton.Case):
         self.assertEqual((asm["ptx"], asm["cubin"], metadata["shared"]), ("served ptx", b"served cubin", 512))
         (header, source), = self.requests
         self.assertEqual((source.decode(), header["build"], header["directory"]), (KERNEL.format("k"), "b", os.getcwd()))
-        self.assertEqual(" ".join(header["arguments"]), "--target cuda:90:32 --allow-unlaunchable --option ptx=direct -w 8 -k 3 "
+        self.assertEqual(" ".join(header["arguments"]), "--target cuda:90:32 --allow-unlaunchable -w 8 -k 3 "
                          "--emit ttgir,llir,ptx,cubin,json --as ttir -o out -")
         self.assertIn("TRITONC_PTXAS=/p", header["environment"])
         self.assertFalse([e for e in header["environment"] if e.startswith(("RANK", "TRITONC_SETTINGS", "TRITONC_SOCKET"))])

@@ -17,12 +17,6 @@ from .errors import Failed, Refused
 OPTIONS = ("num_ctas", "maxnreg", "ptx_version", "ptx_options", "enable_fp_fusion", "enable_reflect_ftz",
            "launch_cooperative_grid", "launch_pdl", "debug", "sanitize_overflow")
 
-# What writes PTX where no flag says it: tritonc itself, since neither the package nor Triton has
-# llc. It is needed for LLVM IR that tritonc did not write, libraries in it, and files that override.
-WRITER = "ptx=direct"
-WRITER_FOREIGN = "ptx=llvm"
-NAMES_WRITER = re.compile(r"(--option=)?ptx=")
-
 # What a launch needs to know, under Triton's names.
 METADATA = ("name", "num_warps", "num_ctas", "shared", "tmem_size", "global_scratch_size", "global_scratch_align",
             "profile_scratch_size", "profile_scratch_align", "tensordesc_meta")
@@ -84,7 +78,6 @@ class Compilation:
     def __init__(self, hook, options, capability, theirs):
         self.hook, self.capability, self.theirs = hook, capability, theirs
         self.flags = arguments(options)
-        self.libraries = any(f.startswith("extern_libs=") for f in self.flags)
         self.texts = {}
         self.left = False  # to Triton, with the rest
         self.file, self.why = None, None  # the Source that says the same as Triton's ttir; why there is none
@@ -139,8 +132,6 @@ class Compilation:
         if stage in ("llir", "ptx"):  # which do not say these themselves
             known = {k: v for k, v in metadata.items() if k in METADATA and v is not None}
         flags = [*self.hook.flags, *self.flags]
-        if not any(map(NAMES_WRITER.match, self.hook.flags)):
-            flags[:0] = ["--option", WRITER_FOREIGN if self.libraries or stage == "llir" else WRITER]
         # The simulated GPU is given the parts of a descriptor.
         if not self.hook.assemble and HOST_DESCRIPTOR.search(text):
             flags += ["--option", "tma=never"]

@@ -20,7 +20,7 @@ from . import server as serving
 from .autoload import YES
 from .compiler import Compiler
 from .errors import Failed, Refused, Unsupported
-from .stages import WRITER, Hook
+from .stages import Hook
 
 __all__ = ["Failed", "Refused", "Unsupported", "install", "report", "uninstall"]
 
@@ -101,7 +101,7 @@ def _install(settings, compiler=None):
         raise Unsupported("two Tritons: tritonc was installed into Triton {} ({}), and this process, which that one started, "
                           "has Triton {} ({}); make both find the same (PYTHONPATH)".format(*settings["triton"], triton.__version__, path))
     facts = settings.get("facts")
-    mode = f"{settings['assemble']}-{settings['fallback']}-{settings['from_source']}-{WRITER}"
+    mode = f"{settings['assemble']}-{settings['fallback']}-{settings['from_source']}"
     found = program.Program(**facts) if facts else program.describe(settings["program"], settings["flags"], mode)
     found = program.Program(found.path, found.version, found.identity, tuple(found.targets), found.build)
     log = session.Session(settings.get("session"))
