@@ -37,7 +37,7 @@ cuda-header: # tests of that driver are skipped where there is no cuda.h
 	-@scripts/device-cuda.sh --header
 
 .PHONY: demo
-demo: toolchain build ## compile the first example and show what came out
+demo: toolchain-nvidia build ## compile the first example and show what came out
 	@scripts/demo.sh
 
 # The suites whose time is mostly LLVM's; internal/once runs it once for an input.
@@ -129,6 +129,10 @@ race: ## tests of what runs concurrently, with Go's race detector
 toolchain: ## find or provide LLVM 22 and ptxas; FOR=nvidia or FOR=amd: what its devices need
 	@scripts/toolchain.sh $(if $(FOR),--for '$(FOR)')
 
+.PHONY: toolchain-nvidia
+toolchain-nvidia: # ptxas, all that kernels for NVIDIA's devices need
+	@scripts/toolchain.sh --for nvidia
+
 .PHONY: law
 law: ## parse, verify and print every IR file below DIR; the bytes must be the same
 	@test -n "$(DIR)" || { echo "usage: make law DIR=folder-with-ttir-and-ttgir-files" >&2; exit 2; }
@@ -159,7 +163,7 @@ python-law: ## our trees beside those of CPython's own parser over its whole sta
 	TRITONC_AST_LAW=1 $(GO) test -count=1 -timeout 30m -v -run 'Law$$' ./core/frontend/syntax
 
 .PHONY: bench
-bench: toolchain build ## the speed table of docs/testing.md
+bench: toolchain-nvidia build ## the speed table of docs/testing.md
 	$(GO) test -run '^$$' -bench . -cpu 1 ./cmd/tritonc
 
 .PHONY: performance

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Compiles examples/vector_add.py for an A100, shows what came out, and runs it
-# on a simulated one, on a simulated MI300X and on a simulated Ascend 910B3.
+# on a simulated one, on a simulated MI300X where LLVM is there, which AMD's GPUs need, and on
+# a simulated Ascend 910B3.
 set -eu
 cd "$(dirname "$0")/.."
 out=build/demo
@@ -29,8 +30,12 @@ run() {
 }
 run cuda:80
 echo
-echo "And for AMD, on the simulated MI300X:"
-run hip:gfx942
+if scripts/toolchain.sh --check --for amd >/dev/null 2>&1; then
+	echo "And for AMD, on the simulated MI300X:"
+	run hip:gfx942
+else
+	echo "For AMD, on the simulated MI300X, it takes LLVM 22: make toolchain FOR=amd"
+fi
 echo
 echo "And on the simulated Ascend 910B3, an NPU, with what its pipes did over time:"
 run npu:ascend910b3 "--timeline $out/timeline.svg"

@@ -6,8 +6,8 @@
 #   scripts/toolchain.sh               find or provide, then list what there is
 #   scripts/toolchain.sh --check       find only; exit status 1 when one is missing
 #   scripts/toolchain.sh --for nvidia  what kernels for NVIDIA's devices need: ptxas alone,
-#                                      since tritonc can write their PTX (--option ptx=direct);
-#                                      LLVM is listed where it is found
+#                                      since tritonc writes their PTX; LLVM is listed where it
+#                                      is found
 #   scripts/toolchain.sh --for amd     what those for AMD's devices need: LLVM 22
 #
 # What it provides lies in
