@@ -337,17 +337,7 @@ func regroupSums(f *fn) {
 			}
 		}
 	}
-	for _, l := range f.loopsInnerFirst() {
-		pre := l.preheader()
-		if pre == nil || l.fixed() {
-			continue
-		}
-		for _, b := range f.inOrder(l) {
-			for _, v := range b.insts {
-				f.regroup(l, pre, v, common)
-			}
-		}
-	}
+	f.eachInLoops(func(l *loop, pre *block, v *value) { f.regroup(l, pre, v, common) })
 }
 
 func (f *fn) regroup(l *loop, pre *block, v *value, common map[*value]bool) {

@@ -66,6 +66,22 @@ func (l *loop) neededInside(blocks []*block) map[*value]bool {
 	return needed
 }
 
+// eachInLoops visits the instructions of loops that may change, those of inner loops first, with
+// the loop's preheader.
+func (f *fn) eachInLoops(visit func(l *loop, pre *block, v *value)) {
+	for _, l := range f.loopsInnerFirst() {
+		pre := l.preheader()
+		if pre == nil || l.fixed() {
+			continue
+		}
+		for _, b := range f.inOrder(l) {
+			for _, v := range b.insts {
+				visit(l, pre, v)
+			}
+		}
+	}
+}
+
 // fixed reports whether a loop is to keep its code.
 func (l *loop) fixed() bool {
 	for _, p := range l.head.preds {

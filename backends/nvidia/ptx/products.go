@@ -62,17 +62,9 @@ func regroupProducts(f *fn) {
 	f.givePreheaders()
 	f.countUses()
 	changed := false
-	for _, l := range f.loopsInnerFirst() {
-		pre := l.preheader()
-		if pre == nil || l.fixed() {
-			continue
-		}
-		for _, b := range f.inOrder(l) {
-			for _, v := range b.insts {
-				changed = f.regroupProduct(l, pre, v) || changed
-			}
-		}
-	}
+	f.eachInLoops(func(l *loop, pre *block, v *value) {
+		changed = f.regroupProduct(l, pre, v) || changed
+	})
 	if changed {
 		shareValues(f)
 		sweep(f)

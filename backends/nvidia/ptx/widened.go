@@ -54,7 +54,7 @@ func (f *fn) shiftedProducts() map[*value]bool {
 			}
 		}
 	}
-	if len(shifted) > 0 && f.pressure() > mostPressure {
+	if len(shifted) > 0 && f.mostLive(f.blocks, words) > mostPressure {
 		return nil
 	}
 	return shifted

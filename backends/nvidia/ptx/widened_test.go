@@ -68,7 +68,7 @@ func TestPressure(t *testing.T) {
 	})
 	f.analyze()
 	// The counter and what the loop carries, and x, y and p, which take four.
-	if got := f.pressure(); got != 6 {
+	if got := f.mostLive(f.blocks, words); got != 6 {
 		t.Errorf("%d words, expected 6", got)
 	}
 }
