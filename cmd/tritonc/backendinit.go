@@ -138,9 +138,8 @@ func releasedVersion() string {
 // in, each with those above it.
 func sourceNear() []string {
 	var list []string
-	// With -trimpath it is the path of the package, which is not absolute.
-	if _, file, _, ok := runtime.Caller(0); ok && filepath.IsAbs(file) {
-		list = append(list, above(filepath.Dir(file))...)
+	if dir := builtIn(); dir != "" {
+		list = append(list, above(dir)...)
 	}
 	if exe, err := os.Executable(); err == nil {
 		if real, err := filepath.EvalSymlinks(exe); err == nil {
@@ -152,6 +151,15 @@ func sourceNear() []string {
 		list = append(list, above(wd)...)
 	}
 	return list
+}
+
+// builtIn is the folder with this package's source where the program was built; empty
+// where that was done with -trimpath, which has the package's path instead.
+var builtIn = func() string {
+	if _, file, _, ok := runtime.Caller(0); ok && filepath.IsAbs(file) {
+		return filepath.Dir(file)
+	}
+	return ""
 }
 
 // above lists dir and the folders above it.

@@ -64,7 +64,7 @@ func TestBuildGo(t *testing.T) {
 	}
 	goRun := exec.Command("go", "run", ".")
 	goRun.Dir = dir
-	goRun.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-mod=mod", "GOPROXY=off", "GOWORK=off")
+	goRun.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS="+os.Getenv("GOFLAGS")+" -mod=mod", "GOPROXY=off", "GOWORK=off")
 	text, err := goRun.CombinedOutput()
 	const want = `simulated A100: odd number 4 multiple of 16 8 one 2 small blocks 1
 simulated H200: odd number 4 multiple of 16 8 one 2 small blocks 1

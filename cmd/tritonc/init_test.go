@@ -27,7 +27,7 @@ func TestBackendInit(t *testing.T) {
 				t.Helper()
 				cmd := exec.CommandContext(t.Context(), "sh", "-e", "-c", command)
 				cmd.Dir = dir
-				cmd.Env = append(os.Environ(), "GOFLAGS=-mod=readonly -buildvcs=false", "GOPROXY=off", "CGO_ENABLED=0",
+				cmd.Env = append(os.Environ(), "GOFLAGS="+os.Getenv("GOFLAGS")+" -mod=readonly -buildvcs=false", "GOPROXY=off", "CGO_ENABLED=0",
 					"XDG_DATA_HOME="+data, cacheDirVar+"="+filepath.Join(data, "kernels"))
 				out, err := cmd.CombinedOutput()
 				if err != nil {

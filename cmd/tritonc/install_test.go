@@ -17,7 +17,7 @@ func TestGoInstall(t *testing.T) {
 	install := exec.CommandContext(t.Context(), "go", "install", "./cmd/tritonc", "./backends/nvidia/cmd/tritonc-backend-nvidia")
 	install.Dir = filepath.Join("..", "..")
 	// A checkout of another user's has no revision to stamp.
-	install.Env = append(os.Environ(), "GOBIN="+gobin, "GOFLAGS="+strings.TrimSpace(os.Getenv("GOFLAGS")+" -buildvcs=false"))
+	install.Env = append(os.Environ(), "GOBIN="+gobin, "GOFLAGS="+os.Getenv("GOFLAGS")+" -buildvcs=false")
 	if out, err := install.CombinedOutput(); err != nil {
 		t.Fatalf("go install: %v\n%s", err, out)
 	}

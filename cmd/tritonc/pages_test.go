@@ -57,7 +57,7 @@ func TestBackendPage(t *testing.T) {
 	page := filepath.Join(root, "docs", "add-a-backend.md")
 	checkCode(t, page, filepath.Join(root, "examples", "backends", "*", "*.go"))
 	env := append(os.Environ(), backendPathVar+"=", cacheDirVar+"="+t.TempDir(), "XDG_DATA_HOME="+t.TempDir(),
-		"GOFLAGS=-mod=readonly -buildvcs=false", "GOPROXY=off", "CGO_ENABLED=0")
+		"GOFLAGS="+os.Getenv("GOFLAGS")+" -mod=readonly -buildvcs=false", "GOPROXY=off", "CGO_ENABLED=0")
 	checkPage(t, copyOf(t, root, "examples/*.py"), page, env)
 }
 

@@ -26,7 +26,21 @@ func TestMain(m *testing.M) {
 	if os.Getenv(deafVar) != "" {
 		deaf()
 	}
-	testscript.Main(removing{m}, map[string]func(){"tritonc": main, table.PlotProgram: drawPicture})
+	if os.Getenv(sourceVar) == "" {
+		if dir, err := os.Getwd(); err == nil {
+			os.Setenv(sourceVar, dir)
+		}
+	}
+	testscript.Main(removing{m}, map[string]func(){"tritonc": fromHere, table.PlotProgram: drawPicture})
+}
+
+// sourceVar tells the program tritonc where its source is, which make test has it forget.
+const sourceVar = "TRITONC_TEST_SOURCE"
+
+// fromHere is the program tritonc, built in this folder.
+func fromHere() {
+	builtIn = func() string { return os.Getenv(sourceVar) }
+	main()
 }
 
 // drawPicture is the program tritonc-plot.
@@ -95,6 +109,7 @@ func runScripts(t *testing.T, socket string, files []string) {
 			if path, err := exec.LookPath("tritonc"); err == nil {
 				env.Setenv("TRITONC", path)
 			}
+			env.Setenv(sourceVar, os.Getenv(sourceVar))
 			env.Setenv(socketVar, socket)
 			env.Setenv(backendPathVar, backends)
 			env.Setenv("BACKENDS", backends) // for scripts that take the variable away
@@ -189,7 +204,7 @@ func buildInto(dir string, patterns ...string) error {
 			return err
 		}
 		for _, main := range mains {
-			build := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", dir+"/", ".")
+			build := exec.Command("go", "build", "-trimpath", "-tags", "grpcnotrace", "-ldflags", "-s -w", "-o", dir+"/", ".")
 			build.Dir = filepath.Dir(main)
 			build.Env = append(os.Environ(), "CGO_ENABLED=0") // as make build does
 			if out, err := build.CombinedOutput(); err != nil {

@@ -85,7 +85,7 @@ func TestReleased(t *testing.T) {
 	t.Setenv("GOSUMDB", "off")
 	t.Setenv("GOWORK", "off")
 	t.Setenv("GOMODCACHE", filepath.Join(t.TempDir(), "modules"))
-	t.Setenv("GOFLAGS", "-trimpath -modcacherw -buildvcs=false") // what was compiled elsewhere stays compiled
+	t.Setenv("GOFLAGS", os.Getenv("GOFLAGS")+" -trimpath -modcacherw -buildvcs=false") // what was compiled elsewhere stays compiled
 	c := Config{Name: "mine", Version: version}
 	if err := c.Check(); err != nil {
 		t.Fatal(err)

@@ -24,7 +24,7 @@ func build(t *testing.T, name, dir string) string {
 	}
 	cmd := exec.CommandContext(t.Context(), "go", "build", "-o", file, ".")
 	cmd.Dir = filepath.FromSlash(dir)
-	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=readonly -buildvcs=false", "GOPROXY=off", "CGO_ENABLED=0")
+	cmd.Env = append(os.Environ(), "GOFLAGS="+os.Getenv("GOFLAGS")+" -mod=readonly -buildvcs=false", "GOPROXY=off", "CGO_ENABLED=0")
 	if text, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("go build in %s: %v\n%s", dir, err, text)
 	}
