@@ -214,7 +214,7 @@ type handler func(e *emitter, op *ir.Operation) error
 func (e *emitter) op(op *ir.Operation) error {
 	e.m.current = op
 	h, ok := e.m.handlers[op.Def()]
-	if own := e.m.own[op.Def()]; !ok && own != nil {
+	if own := e.m.own[op.Name()]; !ok && own != nil {
 		h, ok = own.lower, true
 	}
 	if !ok {

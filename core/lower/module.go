@@ -138,7 +138,7 @@ type module struct {
 	handlers map[*ir.OpDef]handler
 	// own are the operations of the target's dialect; usesOwn is set where the
 	// module has one of them.
-	own     map[*ir.OpDef]*VendorOp
+	own     map[string]*VendorOp
 	usesOwn bool
 	layouts map[*encoding.Attr][]*tensorLayout // whatever the elements
 	funcs   map[string]*function

@@ -9,7 +9,7 @@ import (
 // scratch tells the allocation how much shared memory an operation needs, and
 // its alignment.
 func (m *module) scratch(op *ir.Operation) (bytes, align int, err error) {
-	if o := m.own[op.Def()]; o != nil {
+	if o := m.own[op.Name()]; o != nil {
 		m.usesOwn = true
 		switch {
 		case o.Scratch != nil:

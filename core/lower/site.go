@@ -16,8 +16,9 @@ import (
 // VendorOps lowers a vendor's own operations in the GPU dialects: engines that
 // copy, barriers in memory.
 type VendorOps interface {
-	// Operations are those that the target lowers. Called once per module.
-	Operations() map[*ir.OpDef]*VendorOp
+	// Operations are those that the target lowers, by their names: a dialect that a kernel
+	// does not use need not be loaded. Called once per module.
+	Operations() map[string]*VendorOp
 	// FenceAsync orders what the thread wrote to shared memory before what engines
 	// do there after the next barrier.
 	FenceAsync(b *llir.Builder)
@@ -255,7 +256,7 @@ func (b *Buffer) Place(at []int64) (int64, error) {
 func wholeShape(t *ttg.MemDescType) []int64 { return t.AllocShape[len(t.AllocShape)-len(t.Shape):] }
 
 // ownOps are the operations of the target's dialect.
-func (m *module) ownOps() map[*ir.OpDef]*VendorOp {
+func (m *module) ownOps() map[string]*VendorOp {
 	if d := m.caps.VendorOps; d != nil {
 		return d.Operations()
 	}
@@ -269,7 +270,7 @@ func (m *module) effects() membar.Foreign {
 		return nil
 	}
 	return func(op *ir.Operation) (membar.Effects, bool) {
-		o, ok := m.own[op.Def()]
+		o, ok := m.own[op.Name()]
 		switch {
 		case !ok, o.Atomic: // what scratch memory it has is used as core's operations use theirs
 			return membar.Effects{}, false

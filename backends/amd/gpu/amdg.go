@@ -11,29 +11,29 @@ import (
 // Operations are those of the dialects amdg and rocdl that are lowered: the exchange of
 // registers within a thread, buffer accesses, barriers of warps that take turns, and hints
 // to schedulers.
-func (t *Target) Operations() map[*ir.OpDef]*lower.VendorOp {
-	return map[*ir.OpDef]*lower.VendorOp{
-		amdg.Dialect().Op("amdg.in_thread_transpose"): {Lower: func(s *lower.Site, op *ir.Operation) error {
+func (t *Target) Operations() map[string]*lower.VendorOp {
+	return map[string]*lower.VendorOp{
+		"amdg.in_thread_transpose": {Lower: func(s *lower.Site, op *ir.Operation) error {
 			v := amdg.AsInThreadTranspose(op)
 			return s.Rearrange(v.Result(), v.Src())
 		}},
-		amdg.Dialect().Op("amdg.upcast_mxfp"):                 {Lower: t.upcastMXFP},
-		amdg.Dialect().Op("amdg.scaled_upcast_fp8"):           {Lower: t.scaledUpcast8},
-		amdg.Dialect().Op("amdg.scaled_upcast_fp4"):           {Lower: t.scaledUpcast4},
-		amdg.Dialect().Op("amdg.local_load_packed_tranposed"): {Lower: loadPackedTransposed, Effects: readsFirst},
-		amdg.Dialect().Op("amdg.buffer_load"):                 {Lower: t.bufferLoad},
-		amdg.Dialect().Op("amdg.buffer_store"):                {Lower: t.bufferStore},
-		amdg.Dialect().Op("amdg.buffer_atomic_rmw"):           {Lower: t.bufferAtomic, Atomic: true},
-		amdg.Dialect().Op("amdg.buffer_atomic_cas"):           {Lower: t.bufferCompare, Atomic: true},
-		amdg.Dialect().Op("amdg.buffer_load_to_local"):        {Lower: t.bufferCopy, Effects: copiesFirst},
-		amdg.Dialect().Op("amdg.async_wait"):                  {Lower: t.asyncWait, Effects: waits},
-		amdg.Dialect().Op("amdg.cond_barrier"):                {Lower: t.condBarrier, Effects: apart},
-		amdg.Dialect().Op("amdg.memory_counter_wait"):         {Lower: t.counterWait},
-		amdg.ROCDL().Op("rocdl.s.barrier"):                    {Lower: meet, Effects: meets},
-		amdg.ROCDL().Op("rocdl.workitem.id.x"):                {Lower: threadNumber},
-		amdg.ROCDL().Op("rocdl.sched.group.barrier"):          {Lower: groupHint},
-		amdg.ROCDL().Op("rocdl.s.setprio"):                    {Lower: hint("llvm.amdgcn.s.setprio", "priority", llir.I16)},
-		amdg.ROCDL().Op("rocdl.sched.barrier"):                {Lower: hint("llvm.amdgcn.sched.barrier", "mask", llir.I32)},
+		"amdg.upcast_mxfp":                 {Lower: t.upcastMXFP},
+		"amdg.scaled_upcast_fp8":           {Lower: t.scaledUpcast8},
+		"amdg.scaled_upcast_fp4":           {Lower: t.scaledUpcast4},
+		"amdg.local_load_packed_tranposed": {Lower: loadPackedTransposed, Effects: readsFirst},
+		"amdg.buffer_load":                 {Lower: t.bufferLoad},
+		"amdg.buffer_store":                {Lower: t.bufferStore},
+		"amdg.buffer_atomic_rmw":           {Lower: t.bufferAtomic, Atomic: true},
+		"amdg.buffer_atomic_cas":           {Lower: t.bufferCompare, Atomic: true},
+		"amdg.buffer_load_to_local":        {Lower: t.bufferCopy, Effects: copiesFirst},
+		"amdg.async_wait":                  {Lower: t.asyncWait, Effects: waits},
+		"amdg.cond_barrier":                {Lower: t.condBarrier, Effects: apart},
+		"amdg.memory_counter_wait":         {Lower: t.counterWait},
+		"rocdl.s.barrier":                  {Lower: meet, Effects: meets},
+		"rocdl.workitem.id.x":              {Lower: threadNumber},
+		"rocdl.sched.group.barrier":        {Lower: groupHint},
+		"rocdl.s.setprio":                  {Lower: hint("llvm.amdgcn.s.setprio", "priority", llir.I16)},
+		"rocdl.sched.barrier":              {Lower: hint("llvm.amdgcn.sched.barrier", "mask", llir.I32)},
 	}
 }
 
@@ -41,7 +41,7 @@ func (t *Target) Operations() map[*ir.OpDef]*lower.VendorOp {
 func (t *Target) Effects() func(*ir.Operation) (membar.Effects, bool) {
 	table := t.Operations()
 	return func(op *ir.Operation) (membar.Effects, bool) {
-		if v := table[op.Def()]; v != nil && v.Effects != nil {
+		if v := table[op.Name()]; v != nil && v.Effects != nil {
 			return v.Effects(op), true
 		}
 		return membar.Effects{}, false

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tritonc/tritonc/backends/nvidia/tti"
+	"github.com/tritonc/tritonc/backends/nvidia/ttng"
 	"github.com/tritonc/tritonc/core/llir"
 	"github.com/tritonc/tritonc/core/lower"
 )
@@ -49,6 +51,17 @@ func TestCapabilities(t *testing.T) {
 	for i := range c.NumField() {
 		if c.Field(i).IsNil() {
 			t.Errorf("%s is left to package lower", c.Type().Field(i).Name)
+		}
+	}
+}
+
+// TestOperations: the tables of operations name those that there are.
+func TestOperations(t *testing.T) {
+	for _, cc := range []int{80, 90} {
+		for name := range (&Target{CC: cc}).Operations() {
+			if ttng.Dialect().Op(name) == nil && tti.Dialect().Op(name) == nil {
+				t.Errorf("CC %d: there is no operation %s", cc, name)
+			}
 		}
 	}
 }

@@ -19,8 +19,8 @@ import (
 // speaks for all.
 
 // ttiOps is the table of the operations.
-var ttiOps = sync.OnceValue(func() map[*ir.OpDef]*lower.VendorOp {
-	ops := make(map[*ir.OpDef]*lower.VendorOp)
+var ttiOps = sync.OnceValue(func() map[string]*lower.VendorOp {
+	ops := make(map[string]*lower.VendorOp)
 	for name, f := range map[string]func(*lower.Site, *ir.Operation) error{
 		"experimental_assert_in_thread": assertInThread,
 		"experimental_buffer_pointers":  bufferPointers,
@@ -28,7 +28,7 @@ var ttiOps = sync.OnceValue(func() map[*ir.OpDef]*lower.VendorOp {
 		"experimental_lock_acquire":     acquireLock,
 		"experimental_lock_release":     releaseLock,
 	} {
-		ops[tti.Def(name)] = &lower.VendorOp{Lower: f}
+		ops[tti.Name+"."+name] = &lower.VendorOp{Lower: f}
 	}
 	return ops
 })

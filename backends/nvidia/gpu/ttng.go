@@ -23,7 +23,7 @@ import (
 const firstCC = 90
 
 // Operations are those of the dialect ttng that sm_90 has, and those of tti.
-func (t *Target) Operations() map[*ir.OpDef]*lower.VendorOp {
+func (t *Target) Operations() map[string]*lower.VendorOp {
 	if t.CC < firstCC {
 		return operationsBefore()
 	}
@@ -31,12 +31,12 @@ func (t *Target) Operations() map[*ir.OpDef]*lower.VendorOp {
 }
 
 var (
-	operations       = sync.OnceValue(func() map[*ir.OpDef]*lower.VendorOp { return withTTI(ttngOps()) })
-	operationsBefore = sync.OnceValue(func() map[*ir.OpDef]*lower.VendorOp { return withTTI(refusedOps()) })
+	operations       = sync.OnceValue(func() map[string]*lower.VendorOp { return withTTI(ttngOps()) })
+	operationsBefore = sync.OnceValue(func() map[string]*lower.VendorOp { return withTTI(refusedOps()) })
 )
 
 // withTTI adds the operations of tti to a table.
-func withTTI(ttng map[*ir.OpDef]*lower.VendorOp) map[*ir.OpDef]*lower.VendorOp {
+func withTTI(ttng map[string]*lower.VendorOp) map[string]*lower.VendorOp {
 	all := maps.Clone(ttng)
 	maps.Copy(all, ttiOps())
 	return all
@@ -82,22 +82,22 @@ var ttngRows = []ttngRow{
 }
 
 // ttngOps is the table of the operations that are lowered.
-var ttngOps = sync.OnceValue(func() map[*ir.OpDef]*lower.VendorOp {
-	ops := make(map[*ir.OpDef]*lower.VendorOp, len(ttngRows))
+var ttngOps = sync.OnceValue(func() map[string]*lower.VendorOp {
+	ops := make(map[string]*lower.VendorOp, len(ttngRows))
 	for _, r := range ttngRows {
-		ops[opOf(r.name)] = &lower.VendorOp{Lower: r.lower, Effects: r.effects, Scratch: r.scratch}
+		ops[ttng.Name+"."+r.name] = &lower.VendorOp{Lower: r.lower, Effects: r.effects, Scratch: r.scratch}
 	}
 	return ops
 })
 
 // refusedOps is the table of targets that have none of it.
-var refusedOps = sync.OnceValue(func() map[*ir.OpDef]*lower.VendorOp {
+var refusedOps = sync.OnceValue(func() map[string]*lower.VendorOp {
 	refuse := &lower.VendorOp{Lower: func(*lower.Site, *ir.Operation) error {
 		return fmt.Errorf("the target has no such instruction: compute capability %d.%d brought it", firstCC/10, firstCC%10)
 	}}
-	ops := make(map[*ir.OpDef]*lower.VendorOp)
+	ops := make(map[string]*lower.VendorOp)
 	for _, op := range ttng.Dialect().Ops {
-		ops[op] = refuse
+		ops[op.Name] = refuse
 	}
 	return ops
 })
@@ -156,7 +156,7 @@ func gen5Effects(op *ir.Operation) membar.Effects {
 // Effects is what an operation of ttng does to shared memory.
 func Effects(op *ir.Operation) (membar.Effects, bool) {
 	effects, ok := laterEffects()[op.Def()]
-	if o := ttngOps()[op.Def()]; o != nil {
+	if o := ttngOps()[op.Name()]; o != nil {
 		effects, ok = o.Effects, true
 	}
 	if effects == nil {
