@@ -8,9 +8,6 @@ import (
 	"github.com/tritonc/tritonc/internal/kerneltest"
 )
 
-// chips are the targets of AMD's backend.
-var chips = []string{"hip:gfx90a", "hip:gfx942", "hip:gfx950", "hip:gfx1100", "hip:gfx1200"}
-
 // onChips skips a test of kernels for these targets where all tests are about another device.
 func onChips(t *testing.T) {
 	t.Helper()
@@ -28,7 +25,8 @@ func TestAMD(t *testing.T) {
 	onChips(t)
 	defer func(warps []int) { target, warpCounts = "", warps }(warpCounts)
 	warpCounts = []int{4}
-	for _, target = range chips {
+	for _, chip := range kerneltest.Chips(t) {
+		target = "hip:" + chip
 		t.Run(target, func(t *testing.T) {
 			t.Run("vectors", TestVectorAdd)
 			t.Run("softmax", TestRowSoftmax)
@@ -104,11 +102,11 @@ func TestLoadsBeforeBarriers(t *testing.T) {
 			}
 		}
 	}
-	for _, chip := range chips {
+	for _, chip := range kerneltest.AMDChips {
 		for _, warps := range []int{1, 2, 4} {
 			t.Run(fmt.Sprintf("%s/%d", chip, warps), func(t *testing.T) {
 				out := kerneltest.Empty("fp32", n, n)
-				k := kerneltest.Kernel{Source: invariantDots, Target: chip, Options: kerneltest.Options{"num_warps": warps, "num_stages": 4}}
+				k := kerneltest.Kernel{Source: invariantDots, Target: "hip:" + chip, Options: kerneltest.Options{"num_warps": warps, "num_stages": 4}}
 				k.Run(t, kerneltest.Grid(1), h, w, out, trips)
 				kerneltest.Near(t, "out", out, want, 0, 0)
 			})

@@ -45,6 +45,8 @@ type group struct {
 	// 0 is 32. Assemblers take minutes for a network that is unrolled, and for
 	// all operations of a family at once.
 	elements int
+	// tile is the number of elements of the largest matrix, by size, where shapes has none.
+	tile func(size string) int
 	// words says that memory ends with a whole word.
 	words bool
 	// shapes replaces the shapes of the sizes.
@@ -112,7 +114,11 @@ func (c config) heavy() bool {
 	if most == 0 {
 		most = 32
 	}
-	return count(dims) > most*c.nwarps*warpSize
+	n := count(dims)
+	if c.tile != nil {
+		n = c.tile(c.size)
+	}
+	return n > most*c.nwarps*warpSize
 }
 
 // warpSize is that of the devices that configs are compiled for.

@@ -22,12 +22,16 @@ func scaledGroups() []*group {
 			all = append(all, &group{
 				name: "scaled/" + lhs + " " + rhs, min: least, ranks: []int{2}, layouts: []string{rows}, sizes: []string{odd, large}, warps: []int{1, 4, 8},
 				shapes: func(config) (dims, live []int) { return nil, nil },
-				build:  func(b *builder) { scaledOf(b, lhs, rhs) },
+				tile:   func(size string) int { return largest(scaledShapes[size]) }, elements: maxDot,
+				build: func(b *builder) { scaledOf(b, lhs, rhs) },
 			})
 		}
 	}
 	return all
 }
+
+// scaledShapes are M, N, K by size.
+var scaledShapes = map[string][3]int{odd: {16, 32, 64}, large: {64, 32, 128}}
 
 // e2m1Values are those of 4-bit floats.
 var e2m1Values = [16]float64{0, 0.5, 1, 1.5, 2, 3, 4, 6, 0, -0.5, -1, -1.5, -2, -3, -4, -6}
@@ -79,7 +83,7 @@ func (b *builder) scales(v []float64, n, depth int) string {
 }
 
 func scaledOf(b *builder, lhs, rhs string) {
-	s := map[string][3]int{odd: {16, 32, 64}, large: {64, 32, 128}}[b.size]
+	s := scaledShapes[b.size]
 	m, n, depth := s[0], s[1], s[2]
 	small := func(format string) bool { return format != "bf16" && format != "fp16" }
 	for _, which := range []string{"both", "left", "right"} {

@@ -260,7 +260,7 @@ module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, ttg.targ
 
 // TestBufferBounds: an access beyond a buffer that no mask leaves out is reported.
 func TestBufferBounds(t *testing.T) {
-	for _, chip := range chips {
+	for _, chip := range kerneltest.AMDChips {
 		for what, at := range map[string]string{"beyond": "1", "before": "-1"} {
 			k := kernelOf(chip, `def k(x, out, N: tl.constexpr):
     i = tl.arange(0, N)

@@ -18,11 +18,9 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-var chips = []string{"gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1200"}
-
-// onChips runs a test for each chip.
+// onChips runs a test for chips of each kind.
 func onChips(t *testing.T, f func(t *testing.T, chip string)) {
-	for _, c := range chips {
+	for _, c := range kerneltest.Chips(t) {
 		t.Run(c, func(t *testing.T) { f(t, c) })
 	}
 }
