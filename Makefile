@@ -69,7 +69,6 @@ test-suites: # what compiles and runs many kernels
 	cd test/numeric && $(ONCE) TRITONC_TARGET=hip:gfx90a TRITONC_SHARD=4/16 $(GOTEST) -run '^TestSuite$$'
 	cd test/numeric && $(ONCE) TRITONC_TARGET=hip:gfx950 TRITONC_SHARD=5/16 $(GOTEST) -run '^TestSuite$$'
 	cd test/numeric && $(ONCE) TRITONC_TARGET=hip:gfx1200 TRITONC_SHARD=6/16 $(GOTEST) -run '^TestSuite$$'
-	$(ONCE) TRITONC_TARGET=cuda:90 TRITONC_OPTIONS=ptx=llvm $(GOTEST) ./test/kernels
 	cd test/numeric && $(ONCE) TRITONC_TARGET=cuda:80 TRITONC_OPTIONS=ptx=llvm TRITONC_SHARD=6/8 $(GOTEST) -run '^TestSuite$$'
 	cd test/numeric && $(ONCE) TRITONC_TARGET=cuda:90 TRITONC_OPTIONS=ptx=llvm TRITONC_SHARD=7/8 $(GOTEST) -run '^TestSuite$$'
 	cd test/numeric && $(ONCE) TRITONC_TARGET=hip:$(DRAWN) $(GOTEST) -run '^TestRandom.*$$'
@@ -101,6 +100,7 @@ numeric: toolchain ## the tests of the lowering, on what our passes make of its 
 test-all: toolchain numeric ## all of the numeric suite, of which make test runs a sample, and all kernels on chips of AMD's
 	for chip in gfx942 gfx1100; do TRITONC_TARGET=hip:$$chip $(GO) test -timeout 2h ./test/kernels || exit 1; done
 	TRITONC_ALL=1 $(GO) test -timeout 2h ./test/kernels ./backends/amd/gpu
+	for cc in 80 90; do TRITONC_TARGET=cuda:$$cc TRITONC_OPTIONS=ptx=llvm $(GO) test -timeout 2h ./test/kernels || exit 1; done
 	cd test/numeric && TRITONC_ALL=1 $(GO) test -timeout 6h
 
 .PHONY: check
