@@ -47,8 +47,8 @@ func dotGroups() []*group {
 var dotShapes = map[string][3]int{tiny: {4, 8, 16}, odd: {16, 32, 64}, whole: {32, 16, 32}, large: {64, 128, 32}}
 
 // maxDot is the most elements of a matrix that a thread may have where machine code is made:
-// LLVM takes a minute for dots of twice as many.
-const maxDot = 64
+// LLVM takes one to three minutes for some dots of twice as many.
+const maxDot = 32
 
 // largest is the number of elements of the largest matrix of a product of M, N and K.
 func largest(s [3]int) int { return max(s[0]*s[1], s[0]*s[2], s[1]*s[2]) }
