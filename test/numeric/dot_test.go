@@ -36,8 +36,8 @@ func dotGroups() []*group {
 		all = append(all, &group{
 			name: "dot/" + k.name, ranks: []int{2, 3}, min: k.min,
 			shapes: func(c config) (dims, live []int) { return nil, nil },
-			tile:   func(size string) int { return largest(dotShapes[size]) }, elements: maxDot,
-			build: func(b *builder) { dotOf(b, k) },
+			tile:   func(size string) int { return largest(dotShapes[size]) },
+			build:  func(b *builder) { dotOf(b, k) },
 		})
 	}
 	return all
@@ -45,10 +45,6 @@ func dotGroups() []*group {
 
 // dotShapes are M, N, K by size.
 var dotShapes = map[string][3]int{tiny: {4, 8, 16}, odd: {16, 32, 64}, whole: {32, 16, 32}, large: {64, 128, 32}}
-
-// maxDot is the most elements of a matrix that a thread may have where machine code is made:
-// LLVM takes one to three minutes for some dots of twice as many.
-const maxDot = 32
 
 // largest is the number of elements of the largest matrix of a product of M, N and K.
 func largest(s [3]int) int { return max(s[0]*s[1], s[0]*s[2], s[1]*s[2]) }

@@ -43,7 +43,7 @@ type group struct {
 	options kerneltest.Options
 	// elements is the most that a thread may have where machine code is made;
 	// 0 is 32. Assemblers take minutes for a network that is unrolled, and for
-	// all operations of a family at once.
+	// all operations of a family at once, and some dots with 64 elements of a matrix.
 	elements int
 	// tile is the number of elements of the largest matrix, by size, where shapes has none.
 	tile func(size string) int

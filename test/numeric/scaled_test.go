@@ -22,8 +22,8 @@ func scaledGroups() []*group {
 			all = append(all, &group{
 				name: "scaled/" + lhs + " " + rhs, min: least, ranks: []int{2}, layouts: []string{rows}, sizes: []string{odd, large}, warps: []int{1, 4, 8},
 				shapes: func(config) (dims, live []int) { return nil, nil },
-				tile:   func(size string) int { return largest(scaledShapes[size]) }, elements: maxDot,
-				build: func(b *builder) { scaledOf(b, lhs, rhs) },
+				tile:   func(size string) int { return largest(scaledShapes[size]) },
+				build:  func(b *builder) { scaledOf(b, lhs, rhs) },
 			})
 		}
 	}

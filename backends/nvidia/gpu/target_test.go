@@ -64,4 +64,9 @@ func TestOperations(t *testing.T) {
 			}
 		}
 	}
+	for name := range laterEffects {
+		if ttng.Dialect().Op(name) == nil {
+			t.Errorf("effects: there is no operation %s", name)
+		}
+	}
 }

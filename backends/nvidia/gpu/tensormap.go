@@ -39,7 +39,7 @@ func (*Target) DescriptorParam(f *llir.Func, i int) {
 // with: creations in a row, and after them the acquirings of the same maps. It is nil
 // where op is made alone.
 func mapsTogether(op *ir.Operation) []ttng.TensormapCreateOp {
-	create, acquire := opOf("tensormap_create"), opOf("tensormap_fenceproxy_acquire")
+	create, acquire := ttng.Def("tensormap_create"), ttng.Def("tensormap_fenceproxy_acquire")
 	first := op
 	for p := first.Prev(); p != nil && (p.Is(create) || p.Is(acquire) && first.Is(acquire)); p = p.Prev() {
 		first = p

@@ -104,32 +104,30 @@ var refusedOps = sync.OnceValue(func() map[string]*lower.VendorOp {
 
 // laterEffects is what the operations of ttng that are not lowered do to shared memory.
 // What no thread waits for is an engine's, as of copies.
-var laterEffects = sync.OnceValue(func() map[*ir.OpDef]func(*ir.Operation) membar.Effects {
-	return map[*ir.OpDef]func(*ir.Operation) membar.Effects{
-		opOf("async_tma_gather"): func(op *ir.Operation) membar.Effects {
-			gather := ttng.AsAsyncTmaGather(op)
-			return fillEffects(op, gather.BarrierUse(), gather.ResultUse())
-		},
-		opOf("async_tma_scatter"): func(op *ir.Operation) membar.Effects {
-			return readByEngine(ttng.AsAsyncTmaScatter(op).SrcUse())
-		},
-		opOf("tc_gen5_mma"):        gen5Effects,
-		opOf("tc_gen5_mma_scaled"): gen5Effects,
-		opOf("tc_gen5_commit"):     onFirst(toldByEngine),
-		opOf("tmem_copy"): func(op *ir.Operation) membar.Effects {
-			e := membar.Effects{Operands: make([]membar.Effect, op.NumOperands())}
-			e.Operands[0] = membar.Reads | membar.Leader | membar.Async
-			for i := 2; i < len(e.Operands); i++ {
-				e.Operands[i] = toldByEngine
-			}
-			return e
-		},
-		opOf("tmem_alloc"):    nil,
-		opOf("tmem_load"):     nil,
-		opOf("tmem_store"):    nil,
-		opOf("tmem_subslice"): nil,
-	}
-})
+var laterEffects = map[string]func(*ir.Operation) membar.Effects{
+	"ttng.async_tma_gather": func(op *ir.Operation) membar.Effects {
+		gather := ttng.AsAsyncTmaGather(op)
+		return fillEffects(op, gather.BarrierUse(), gather.ResultUse())
+	},
+	"ttng.async_tma_scatter": func(op *ir.Operation) membar.Effects {
+		return readByEngine(ttng.AsAsyncTmaScatter(op).SrcUse())
+	},
+	"ttng.tc_gen5_mma":        gen5Effects,
+	"ttng.tc_gen5_mma_scaled": gen5Effects,
+	"ttng.tc_gen5_commit":     onFirst(toldByEngine),
+	"ttng.tmem_copy": func(op *ir.Operation) membar.Effects {
+		e := membar.Effects{Operands: make([]membar.Effect, op.NumOperands())}
+		e.Operands[0] = membar.Reads | membar.Leader | membar.Async
+		for i := 2; i < len(e.Operands); i++ {
+			e.Operands[i] = toldByEngine
+		}
+		return e
+	},
+	"ttng.tmem_alloc":    nil,
+	"ttng.tmem_load":     nil,
+	"ttng.tmem_store":    nil,
+	"ttng.tmem_subslice": nil,
+}
 
 // toldByEngine is the effect of an engine on the barrier at which it arrives.
 const toldByEngine = membar.Writes | membar.Leader | membar.Sync | membar.Async
@@ -155,7 +153,7 @@ func gen5Effects(op *ir.Operation) membar.Effects {
 
 // Effects is what an operation of ttng does to shared memory.
 func Effects(op *ir.Operation) (membar.Effects, bool) {
-	effects, ok := laterEffects()[op.Def()]
+	effects, ok := laterEffects[op.Name()]
 	if o := ttngOps()[op.Name()]; o != nil {
 		effects, ok = o.Effects, true
 	}
@@ -163,14 +161,6 @@ func Effects(op *ir.Operation) (membar.Effects, bool) {
 		return membar.Effects{}, ok
 	}
 	return effects(op), true
-}
-
-func opOf(name string) *ir.OpDef {
-	op := ttng.Dialect().Op(ttng.Name + "." + name)
-	if op == nil {
-		panic("BUG: gpu: no operation ttng." + name)
-	}
-	return op
 }
 
 func always(e membar.Effects) func(*ir.Operation) membar.Effects {
