@@ -16,6 +16,7 @@ import (
 	"github.com/tritonc/tritonc/core/plugin/wire"
 )
 
+// TestPanicInCall: the backend's own mistake, told with its stack; it lives on.
 func TestPanicInCall(t *testing.T) {
 	_, b := testHost(t, "works", Options{})
 	pid := mustRun(t, b, "pid", "")
@@ -34,6 +35,7 @@ func TestPanicInCall(t *testing.T) {
 	}
 }
 
+// TestCrash: a dying process gives a clear error and the next call a new one.
 func TestCrash(t *testing.T) {
 	tests := []struct {
 		stage string
@@ -67,6 +69,7 @@ func TestCrash(t *testing.T) {
 	}
 }
 
+// TestKilledInCall: kill -9 of the plugin while calls run in it.
 func TestKilledInCall(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("made for Unix")
@@ -111,6 +114,7 @@ func TestKilledInCall(t *testing.T) {
 	}
 }
 
+// TestCancel: a cancelled call ends at once, and within 200 ms its tool is gone.
 func TestCancel(t *testing.T) {
 	_, b := testHost(t, "works", Options{})
 	mustRun(t, b, "echo", "")

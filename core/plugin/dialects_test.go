@@ -9,6 +9,9 @@ import (
 	sdk "github.com/tritonc/tritonc/plugin-sdk"
 )
 
+// TestDialect: of several backends that declare a dialect, that of the target
+// goes first. Those that cannot be started do no harm, and once their
+// declarations are known none is started.
 func TestDialect(t *testing.T) {
 	cache := t.TempDir()
 	var dirs []string
@@ -50,6 +53,8 @@ func TestDialect(t *testing.T) {
 	}
 }
 
+// TestDialectsRemembered: what a program declares is asked for once, and not again
+// in another process while its hash stays.
 func TestDialectsRemembered(t *testing.T) {
 	cache := t.TempDir()
 	env := func(key string) (string, bool) { return cache, key == "XDG_CACHE_HOME" }

@@ -20,9 +20,7 @@ import (
 )
 
 // testBackend puts the tests' backend into a folder of its own under the name
-
 // of a mode.
-
 func testBackend(t testing.TB, mode string) string {
 	t.Helper()
 	program := filepath.Join(buildBackend(t, "test", filepath.FromSlash("testdata/backend")), Prefix+"test")
@@ -38,7 +36,6 @@ func testBackend(t testing.TB, mode string) string {
 }
 
 // testHost is a host with the tests' backend in one mode.
-
 func testHost(t testing.TB, mode string, opts Options) (*Host, *Backend) {
 	t.Helper()
 	opts.Dirs = []string{testBackend(t, mode)}
@@ -51,7 +48,6 @@ func testHost(t testing.TB, mode string, opts Options) (*Host, *Backend) {
 }
 
 // run asks for one stage of the tests' backend and returns its artifact.
-
 func run(ctx context.Context, b *Backend, stage, input string) (string, error) {
 	resp, err := b.RunStages(ctx, sdk.RunStagesRequest{First: stage, Last: stage, Input: []byte(input)})
 	return string(resp.Artifact(stage)), err
@@ -65,34 +61,6 @@ func mustRun(t testing.TB, b *Backend, stage, input string) string {
 	}
 	return out
 }
-
-// TestBadPlugins: each gives one clear message, soon, and leaves no socket.
-
-// TestDialect: of several backends that declare a dialect, that of the target
-
-// goes first. Those that cannot be started do no harm, and once their
-
-// declarations are known none is started.
-
-// TestDialectsRemembered: what a program declares is asked for once, and not again
-
-// in another process while its hash stays.
-
-// TestNotAProgram: a file with the bit set that the system cannot execute.
-
-// TestPanicInCall: the backend's own mistake, told with its stack; it lives on.
-
-// TestCrash: a dying process gives a clear error and the next call a new one.
-
-// TestKilledInCall: kill -9 of the plugin while calls run in it.
-
-// TestCancel: a cancelled call ends at once, and within 200 ms its tool is gone.
-
-// TestCancelStart: a plugin that hangs at its start does not hold a caller who
-
-// has given up.
-
-// TestClose: nothing is left, calls under way end, later ones are refused.
 
 func TestConcurrentCalls(t *testing.T) {
 	h, b := testHost(t, "works", Options{})
@@ -134,9 +102,7 @@ func TestLargeMessages(t *testing.T) {
 }
 
 // TestPrinting: what a backend or its C code prints harms nothing, and what goes
-
 // through os.Stdout is shown as a warning.
-
 func TestPrinting(t *testing.T) {
 	var log syncBuffer
 	_, b := testHost(t, "works", Options{Logger: hclog.New(&hclog.LoggerOptions{Level: hclog.Info, Output: &log})})
@@ -178,26 +144,6 @@ func TestNoise(t *testing.T) {
 	}
 }
 
-// TestSurroundings: what a plugin sees of the host's environment.
-
-// TestSelectPassesOverBroken: a broken backend hides no good one.
-
-// TestSelectStartsOnlyWhatMayMatch: in the next process a backend for other
-
-// devices is not started until its file changes.
-
-// touch gives a file a new time.
-
-// rewrite puts another program of the same behaviour in the place of one.
-
-// TestIdentity: it changes with all that a compile may depend on, and with
-
-// nothing else, and needs no process once the programs are known.
-
-// TestSelectSaysWhatIsBroken: where nothing supports the target, the trouble with
-
-// those that might have is in the error, told once.
-
 func TestMachineTrouble(t *testing.T) {
 	_, b := testHost(t, "works", Options{})
 	resp, err := b.RunStages(t.Context(), sdk.RunStagesRequest{First: "environment", Last: "environment"})
@@ -227,7 +173,6 @@ func TestRunPasses(t *testing.T) {
 }
 
 // TestModule: a module is asked for once per session, also over a crash.
-
 func TestModule(t *testing.T) {
 	_, b := testHost(t, "works", Options{})
 	facts, err := b.Facts(t.Context())
@@ -251,7 +196,6 @@ func TestModule(t *testing.T) {
 }
 
 // await waits until ok holds.
-
 func await(t testing.TB, limit time.Duration, ok func() bool) {
 	t.Helper()
 	for end := time.Now().Add(limit); !ok(); time.Sleep(2 * time.Millisecond) {
@@ -262,7 +206,6 @@ func await(t testing.TB, limit time.Duration, ok func() bool) {
 }
 
 // awaitPid reads the process number that somebody writes into file.
-
 func awaitPid(t testing.TB, file string) int {
 	t.Helper()
 	var pid int

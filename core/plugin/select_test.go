@@ -29,6 +29,7 @@ func TestSelectWarpSize(t *testing.T) {
 	}
 }
 
+// TestSelectPassesOverBroken: a broken backend hides no good one.
 func TestSelectPassesOverBroken(t *testing.T) {
 	h := newHost(t, Options{Dirs: []string{testBackend(t, "exits"), testBackend(t, "works")}})
 	b, _, err := h.SelectBackend(t.Context(), sdk.Target{Backend: "test", Arch: "1"})
@@ -37,6 +38,8 @@ func TestSelectPassesOverBroken(t *testing.T) {
 	}
 }
 
+// TestSelectStartsOnlyWhatMayMatch: in the next process a backend for other
+// devices is not started until its file changes.
 func TestSelectStartsOnlyWhatMayMatch(t *testing.T) {
 	home := t.TempDir()
 	lookup := func(key string) (string, bool) {
@@ -76,6 +79,7 @@ func TestSelectStartsOnlyWhatMayMatch(t *testing.T) {
 	}
 }
 
+// touch gives a file a new time.
 func touch(t *testing.T, path string) {
 	t.Helper()
 	later := time.Now().Add(time.Hour)
@@ -84,6 +88,7 @@ func touch(t *testing.T, path string) {
 	}
 }
 
+// rewrite puts another program of the same behaviour in the place of one.
 func rewrite(t *testing.T, path string) {
 	t.Helper()
 	data, err := os.ReadFile(path)
@@ -138,6 +143,8 @@ func TestSharedIdentity(t *testing.T) {
 	}
 }
 
+// TestIdentity: it changes with all that a compile may depend on, and with
+// nothing else, and needs no process once the programs are known.
 func TestIdentity(t *testing.T) {
 	env := map[string]string{"HOME": t.TempDir(), "PATH": "/bin", "TMPDIR": t.TempDir(), "LANG": "C"}
 	lookup := func(key string) (string, bool) {
@@ -195,6 +202,8 @@ func TestIdentity(t *testing.T) {
 	}
 }
 
+// TestSelectSaysWhatIsBroken: where nothing supports the target, the trouble with
+// those that might have is in the error, told once.
 func TestSelectSaysWhatIsBroken(t *testing.T) {
 	var log syncBuffer
 	h := newHost(t, Options{

@@ -12,10 +12,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hashicorp/go-hclog"
+
 	"github.com/tritonc/tritonc/core/plugin/process"
 	"github.com/tritonc/tritonc/plugin-sdk/host"
 )
 
+// TestBadPlugins: each gives one clear message, soon, and leaves no socket. That is the
+// error; nothing of go-plugin's is logged besides.
 func TestBadPlugins(t *testing.T) {
 	tests := []struct {
 		mode string
@@ -26,6 +30,7 @@ func TestBadPlugins(t *testing.T) {
 		{"exits", []string{"ended before the handshake (exit status 3)", "libfoo.so.3: cannot open"}},
 		{"panics", []string{"ended before the handshake (exit status 2)", "panic: no tables"}},
 		{"hangs", []string{"did not answer within 300ms"}},
+		{"deaf", []string{"/nowhere: connect: no such file"}},
 		{"describe-panics", []string{"BUG in the backend, in Describe: no facts", "server.go"}},
 	}
 	for _, tt := range tests {
@@ -35,7 +40,11 @@ func TestBadPlugins(t *testing.T) {
 			if tt.mode == "hangs" {
 				timeout = 300 * time.Millisecond
 			}
-			_, b := testHost(t, tt.mode, Options{TempDir: temp, StartTimeout: timeout})
+			var log lockedBuffer
+			h, b := testHost(t, tt.mode, Options{
+				TempDir: temp, StartTimeout: timeout,
+				Logger: hclog.New(&hclog.LoggerOptions{Output: &log, Level: hclog.Info}),
+			})
 			start := time.Now()
 			_, err := b.Facts(t.Context())
 			if err == nil {
@@ -48,6 +57,10 @@ func TestBadPlugins(t *testing.T) {
 			}
 			if d := time.Since(start); d > 3*time.Second {
 				t.Errorf("it took %s", d)
+			}
+			h.Close()
+			if text := log.text(); text != "" && tt.mode != "describe-panics" { // the SDK logs a panic
+				t.Errorf("logged: %s", text)
 			}
 			if len(temp) <= 45 { // else the socket was in /tmp
 				if left, _ := os.ReadDir(temp); len(left) > 0 {
@@ -119,6 +132,7 @@ func TestFindProblems(t *testing.T) {
 	}
 }
 
+// TestNotAProgram: a file with the bit set that the system cannot execute.
 func TestNotAProgram(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("made for Unix")
@@ -136,6 +150,8 @@ func TestNotAProgram(t *testing.T) {
 	}
 }
 
+// TestCancelStart: a plugin that hangs at its start does not hold a caller who
+// has given up.
 func TestCancelStart(t *testing.T) {
 	_, b := testHost(t, "hangs", Options{})
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
@@ -149,6 +165,7 @@ func TestCancelStart(t *testing.T) {
 	}
 }
 
+// TestClose: nothing is left, calls under way end, later ones are refused.
 func TestClose(t *testing.T) {
 	h, b := testHost(t, "works", Options{})
 	pid, _ := strconv.Atoi(mustRun(t, b, "pid", ""))
@@ -178,6 +195,7 @@ func TestClose(t *testing.T) {
 	h.Close() // harmless
 }
 
+// TestSurroundings: what a plugin sees of the host's environment.
 func TestSurroundings(t *testing.T) {
 	vars := map[string]string{"PATH": "/usr/bin:/bin", "HOME": "/nobody", "SECRET": "1", "TEST_FIRST": "", "TEST_SECOND": "/opt/as"}
 	lookup := func(key string) (string, bool) { v, ok := vars[key]; return v, ok }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strconv"
 	"sync"
@@ -97,7 +98,7 @@ func Start(ctx context.Context, prog Found, cfg Config) (*Process, error) {
 		AllowedProtocols: []goplugin.Protocol{goplugin.ProtocolGRPC},
 		AutoMTLS:         cfg.AutoMTLS,
 		StartTimeout:     cfg.StartTimeout,
-		Logger:           quietLogger{cfg.Logger},
+		Logger:           quietLogger{cfg.Logger, filepath.Base(c.Name())},
 		SyncStdout:       said("output"),
 		SyncStderr:       said("error"),
 		GRPCDialOptions:  append(host.DialOptions(), grpc.WithChainUnaryInterceptor(p.killUnasked)),

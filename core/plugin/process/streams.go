@@ -190,14 +190,24 @@ func (t *tail) String() string {
 
 // quietLogger shows go-plugin's own lines under debug only: what it has to say
 // of a failing plugin reaches the user as an error already.
-type quietLogger struct{ hclog.Logger }
+type quietLogger struct {
+	hclog.Logger
+	program string // its file's name
+}
 
 func (l quietLogger) Error(msg string, args ...any) { l.Logger.Debug(msg, args...) }
 func (l quietLogger) Warn(msg string, args ...any)  { l.Logger.Debug(msg, args...) }
 func (l quietLogger) Info(msg string, args ...any)  { l.Logger.Debug(msg, args...) }
 
-// Named is the logger of the program's own lines.
-func (l quietLogger) Named(name string) hclog.Logger { return panicLogger{l.Logger.Named(name)} }
+// Named is the logger of the program's own lines, under the program's name, or of a
+// part of go-plugin.
+func (l quietLogger) Named(name string) hclog.Logger {
+	named := l.Logger.Named(name)
+	if name == l.program {
+		return panicLogger{named}
+	}
+	return quietLogger{named, l.program}
+}
 
 // panicLogger shows the lines of a panic under debug only: the error of the call that
 // died has them.

@@ -29,6 +29,9 @@ func main() {
 		os.Exit(3)
 	case "panics":
 		panic("no tables")
+	case "deaf":
+		fmt.Println("1|1|unix|/nowhere|grpc|")
+		time.Sleep(time.Minute)
 	case "hangs":
 		time.Sleep(time.Minute)
 	}
