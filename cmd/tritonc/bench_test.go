@@ -67,13 +67,19 @@ func metricName(row string) string { return strings.ReplaceAll(row, " ", "-") + 
 // does, and returns tritonc's path.
 func buildProgram(b *testing.B) string {
 	b.Helper()
-	dir := buildBackends(b)
-	build := exec.Command("go", "build", "-trimpath", "-tags", "grpcnotrace", "-ldflags", "-s -w", "-o", dir+"/", ".")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as make build does
+	bin := filepath.Join(buildBackends(b), "tritonc")
+	buildStatic(b, bin, ".")
+	return bin
+}
+
+// buildStatic builds the program in dir as make build does.
+func buildStatic(b *testing.B, bin, dir string) {
+	b.Helper()
+	build := exec.Command("go", "build", "-trimpath", "-tags", "grpcnotrace", "-ldflags", "-s -w", "-o", bin, dir)
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		b.Fatalf("go build: %v\n%s", err, out)
 	}
-	return filepath.Join(dir, "tritonc")
 }
 
 // exampleCommand compiles the first example. TRITONC_BENCH_OPTION is an option of the

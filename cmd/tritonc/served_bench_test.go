@@ -16,7 +16,8 @@ import (
 // runs, and by a call of a client that is connected, and reports the least time of each,
 // and what the call takes beside the stages. TRITONC_BENCH_OPTION is an option of the
 // backend's to compile with. Rows that end in cpu are the time of the processor: on a
-// machine that does other things it varies less.
+// machine that does other things it varies less. Bare plugin is what a program takes
+// that starts a plugin by go-plugin and asks it one thing.
 func BenchmarkServed(b *testing.B) {
 	root, err := filepath.Abs(filepath.Join("..", ".."))
 	if err != nil {
@@ -28,6 +29,8 @@ func BenchmarkServed(b *testing.B) {
 		}
 		b.Run(trip.name, func(b *testing.B) {
 			bin := buildProgram(b)
+			bare := filepath.Join(filepath.Dir(bin), "pair")
+			buildStatic(b, bare, "./testdata/pair")
 			socket := startServer(b, bin)
 			args := []string{"-t", "cuda:80", "--no-cache", "--emit", "ptx", "-o", "-", filepath.Join(root, filepath.FromSlash(trip.file))}
 			if trip.signature != "" {
@@ -37,7 +40,7 @@ func BenchmarkServed(b *testing.B) {
 				args = append(args, "--option", option)
 			}
 			var least leastOf
-			process := func(name, socket string) {
+			process := func(name, socket, bin string, args ...string) {
 				cmd := exec.Command(bin, args...)
 				cmd.Env = append(os.Environ(), socketVar+"="+socket)
 				start := time.Now()
@@ -65,8 +68,9 @@ func BenchmarkServed(b *testing.B) {
 			before := serverStatus(b, socket)
 			calls := 0
 			for b.Loop() {
-				process("process", serverOff)
-				process("process with server", socket)
+				process("bare plugin", serverOff, bare)
+				process("process", serverOff, bin, args...)
+				process("process with server", socket, bin, args...)
 				call("call", args)
 				calls++
 			}
