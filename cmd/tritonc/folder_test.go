@@ -35,14 +35,15 @@ func TestFolder(t *testing.T) {
 		if a.name, err = d.sourceName("../here/k.py", ""); err != nil {
 			t.Fatal(err)
 		}
-		a.module, a.root = d.packageOf("pkg/m.py")
+		p := d.packageOf("pkg/m.py")
+		a.module, a.root = p.module, p.root
 		a.found = d.glob(filepath.Join("venv", "lib", "python*", "site-packages"))
 		a.has, a.hasNot = d.has("pkg"), d.has("none")
-		p, err := loadProject(d, filepath.Join("pkg", "m.py"))
-		if err != nil || p == nil {
-			t.Fatal(p, err)
+		project, err := loadProject(d, filepath.Join("pkg", "m.py"))
+		if err != nil || project == nil {
+			t.Fatal(project, err)
 		}
-		a.project = p.Path
+		a.project = project.Path
 		return a
 	}
 	far := ask(folder(here))

@@ -13,18 +13,25 @@ import (
 )
 
 // setImports lets the file import what lies beside it, in the folders include, and
-// where Python finds its packages. A file of a package, which its folder's
-// __init__.py makes it, finds what lies beside the package first.
+// where Python finds its packages. A file of a package finds what lies beside the
+// package first. Last come the folders above it, up to the root of its project: a
+// program that imports from there is run with one of them in Python's path.
 func (f *compileFlags) setImports(env *environment, src *core.Source) {
 	dirs := []string{beside(src)}
+	var above []string
 	if src.Path != standardInput {
-		if module, root := env.dir.packageOf(src.Path); module != "" {
-			src.Module = module
-			dirs = []string{root, beside(src)}
+		p := env.dir.packageOf(src.Path)
+		src.Module = p.module
+		switch {
+		case p.inside:
+			dirs = []string{p.root, beside(src)}
+		case p.module != "":
+			dirs = append(dirs, p.root)
 		}
+		above = p.above
 	}
 	dirs = append(dirs, f.include...)
-	src.Import = importer(env.dir, dirs, pythonPath(env, f.pythonPath), f.sourceRoot)
+	src.Import = importer(env.dir, dirs, append(pythonPath(env, f.pythonPath), above...), f.sourceRoot)
 }
 
 // pythonPath are the folders of installed packages: those of --python-path, of
@@ -50,29 +57,55 @@ func variable(env *environment, name string) string {
 	return v
 }
 
-// packageOf is the dotted name of a file of a package, with the folder that the
-// name counts from; "" for other files.
-func (d folder) packageOf(file string) (module, root string) {
+// filePlace is where a file lies among packages and projects.
+type filePlace struct {
+	module string   // its dotted name; "" where it is of no package
+	root   string   // the folder that the name counts from
+	inside bool     // its own folder has an __init__.py: Python runs no such file by itself
+	above  []string // the folders above it, the nearest first, to the root of its project
+}
+
+// packageOf says which package a file is of: the folders with an __init__.py that it lies
+// in, and those without one between them, which Python takes for packages, too. Above a
+// folder without one it looks no further than the root of the project.
+func (d folder) packageOf(file string) (p filePlace) {
 	abs, err := d.abs(file)
 	if err != nil {
-		return "", ""
+		return p
 	}
-	root = filepath.Dir(file)
-	for dir := filepath.Dir(abs); ; dir = filepath.Dir(dir) {
-		if _, err := os.Stat(filepath.Join(dir, "__init__.py")); err != nil || dir == filepath.Dir(dir) {
+	project := findRoot(filepath.Dir(abs))
+	var names []string // of the folders, the innermost first
+	packages := 0      // how many of them belong to its name
+	rel := filepath.Dir(file)
+	within := project != "" // the project
+	for dir := filepath.Dir(abs); dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+		_, err := os.Stat(filepath.Join(dir, "__init__.py"))
+		has := err == nil
+		if within {
+			p.above = append(p.above, rel)
+		}
+		if within = within && dir != project; !has && !within {
 			break
 		}
-		module = filepath.Base(dir) + "." + module
-		root = filepath.Join(root, "..")
+		names = append(names, filepath.Base(dir))
+		rel = filepath.Join(rel, "..")
+		if has {
+			packages, p.root = len(names), rel
+			p.inside = p.inside || packages == 1
+		}
 	}
-	if module == "" {
-		return "", ""
+	if packages == 0 {
+		return p
 	}
-	return module + strings.TrimSuffix(filepath.Base(file), ".py"), root
+	slices.Reverse(names)
+	names = names[len(names)-packages:]
+	p.module = strings.Join(append(names, strings.TrimSuffix(filepath.Base(file), ".py")), ".")
+	return p
 }
 
 // importer finds the modules that a kernel's file imports as Python does: in the
-// first of dirs and installed that has them. a.b is a/b.py, or a/b/__init__.py.
+// first of dirs and installed that has them. a.b is a/b.py, or a/b/__init__.py. Of
+// what is installed, a file that cannot be read is not there.
 func importer(here folder, dirs, installed []string, sourceRoot string) func(module string) (*core.Source, error) {
 	all := append(slices.Clone(dirs), installed...)
 	return func(module string) (*core.Source, error) {
