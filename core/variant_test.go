@@ -1,6 +1,7 @@
 package core
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -55,6 +56,33 @@ func TestVariantNames(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// TestNoSignature: a kernel of which a signature would say nothing needs none; another
+// in the same file does.
+func TestNoSignature(t *testing.T) {
+	const nothing = "import triton\nimport triton.language as tl\n\n\n@triton.jit\ndef nop():\n    pass\n\n\n" +
+		"@triton.jit\ndef sized(N: tl.constexpr = 4):\n    pass\n"
+	const one = "\n\n@triton.jit\ndef one(p):\n    pass\n"
+	for _, tt := range []struct {
+		text, kernel string
+		want         []string // nil: an error
+	}{
+		{nothing, "", []string{"nop", "sized"}},
+		{nothing, "sized", []string{"sized"}},
+		{nothing + one, "nop", []string{"nop"}},
+		{nothing + one, "one", nil},
+		{nothing + one, "", nil},
+	} {
+		variants, err := Variants(t.Context(), &Source{Path: "k.py", Text: []byte(tt.text)}, toy, &Options{}, Want{Kernel: tt.kernel})
+		var got []string
+		for _, v := range variants {
+			got = append(got, v.kernel())
+		}
+		if !slices.Equal(got, tt.want) || (err == nil) != (tt.want != nil) {
+			t.Errorf("%q of\n%s\n%q, %v", tt.kernel, tt.text, got, err)
+		}
 	}
 }
 

@@ -21,7 +21,11 @@ ignores; each such comment is a variant, and all are compiled:
 
 In a signature, *fp32 is a pointer to float32 and i32 a run time integer; ":16"
 says that the value is a multiple of 16, ":1" that it is 1. A literal (1024, 0.5,
-True, None, 'ieee', tl.float16, a tuple) is the value of a tl.constexpr.
+True, None, 'ieee', tl.float16, a tuple) is the value of a tl.constexpr. A kernel
+whose parameters are all constants with values needs none.
+
+What the file imports is found in its package, beside it, in the folders of -I, among
+installed packages, and above it up to the root of its project; no Python is run.
 
 An autotuned kernel has constants that its configurations give: --config takes
 the number of one, or all; with a single configuration no flag is needed. Where

@@ -3,6 +3,7 @@ package frontend
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/tritonc/tritonc/core/diag"
@@ -62,12 +63,7 @@ type ParamInfo struct {
 // loaded and stored through, integers elsewhere, and for a constant without a default
 // a guess from its name. What configurations or heuristics give is left out.
 func (k *KernelInfo) Signature() string {
-	tuned := map[string]bool{}
-	if len(k.Configs) > 0 {
-		for name := range k.Configs[0].Constants {
-			tuned[name] = true
-		}
-	}
+	tuned := k.tuned()
 	var constants int
 	for _, p := range k.Params {
 		if p.Constexpr && p.Default == "" && !tuned[p.Name] && !p.Computed {
@@ -89,6 +85,26 @@ func (k *KernelInfo) Signature() string {
 		}
 	}
 	return strings.Join(parts, ", ")
+}
+
+// tuned names the constants that configurations give.
+func (k *KernelInfo) tuned() map[string]bool {
+	tuned := map[string]bool{}
+	if len(k.Configs) > 0 {
+		for name := range k.Configs[0].Constants {
+			tuned[name] = true
+		}
+	}
+	return tuned
+}
+
+// complete reports whether a signature has nothing to say: each parameter is a constant
+// that has a value.
+func (k *KernelInfo) complete() bool {
+	tuned := k.tuned()
+	return !slices.ContainsFunc(k.Params, func(p ParamInfo) bool {
+		return !tuned[p.Name] && !p.Computed && (!p.Constexpr || p.Default == "")
+	})
 }
 
 // guessConstant guesses the value of one of n constants: a kernel with one is

@@ -231,13 +231,26 @@ func (e *evaluation) specs(req *Request) ([]*signature.Spec, error) {
 	if err != nil {
 		return nil, err
 	}
+	bare := func(kernel string) *signature.Spec {
+		return &signature.Spec{Kernel: kernel, Text: signature.Text{File: "-n", Line: 1, Full: kernel}}
+	}
 	listed := req.Kernel == ""
 	for i := range infos {
 		listed = listed || infos[i].Name == req.Kernel
+		if req.Kernel == "" || infos[i].Name == req.Kernel {
+			if !infos[i].complete() {
+				specs = nil
+				break
+			}
+			specs = append(specs, bare(infos[i].Name))
+		}
 	}
-	if !listed {
+	switch {
+	case len(specs) > 0:
+		return specs, nil
+	case !listed:
 		// No kernel, or one that others call: binding it will say.
-		return []*signature.Spec{{Kernel: req.Kernel, Text: signature.Text{File: "-n", Line: 1, Full: req.Kernel}}}, nil
+		return []*signature.Spec{bare(req.Kernel)}, nil
 	}
 	return nil, e.missingSignature(infos)
 }
