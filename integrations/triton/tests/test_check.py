@@ -12,9 +12,10 @@ import unittest
 from unittest import mock
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent))
+sys.path[:0] = [str(HERE.parent), str(HERE)]
 import check
 import check_rows
+import patience
 
 
 class Tensor:
@@ -220,9 +221,10 @@ class ProcessesTest(unittest.TestCase):
         with tempfile.TemporaryDirectory() as tmp:
             worker, out = pathlib.Path(tmp, "worker.py"), pathlib.Path(tmp, "out.json")
             worker.write_text(text or WORKER.format(here=str(HERE.parent), names=names, workers=workers))
+            self.limit = patience.seconds(4)
             with mock.patch.object(check, "child", lambda a, log: [sys.executable, str(worker), log]), \
                     contextlib.redirect_stdout(io.StringIO()) as said:
-                status = check.main(["--processes", "2", "--limit", "4", "--json", str(out), *more])
+                status = check.main(["--processes", "2", "--limit", str(self.limit), "--json", str(out), *more])
             return status, said.getvalue(), json.loads(out.read_text())
 
     def test_good(self):
@@ -237,7 +239,7 @@ class ProcessesTest(unittest.TestCase):
         status, said, _ = self.run_check("ok", "ok", "crash", "ok", "ok", "hang", "ok", "ok")
         self.assertEqual(status, 1)
         self.assertRegex(said, r"crash +CRASHED .*the process ended with status 1: boom")
-        self.assertRegex(said, r"hang +HUNG .*no end in 4 s")
+        self.assertRegex(said, rf"hang +HUNG .*no end in {self.limit} s")
         self.assertIn("8 functions: 1 CRASHED, 1 HUNG, 6 ok", said)
 
     def test_ended(self):

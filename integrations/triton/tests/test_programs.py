@@ -18,6 +18,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE)]
 import check_programs
 import compile_wall
+import patience
 import stacks
 import standin_triton
 
@@ -57,7 +58,7 @@ PROGRAMS = {
     "refused": "from triton.backends.nvidia import compiler\ntry: compiler.compile('bad')\nexcept Exception: pass\n" + COMPILES + "result = 1\n",
     "without": "result = 1\n",
     "hangs": COMPILES + f"import time\nresult = 1\ndef wait(): time.sleep(1e6)\nif {OURS}: wait()\n",
-    "slow": COMPILES + f"import time\nresult = 1\ntime.sleep(5 * {OURS})\n",
+    "slow": COMPILES + f"import time\nresult = 1\ntime.sleep(SLOW * {OURS})\n",
     "varies": COMPILES + BLOCK + f"result = [3, {OURS} * 5 or block]\n",
     "races": COMPILES + "import os\nresult = [os.getpid()]\n",
     "both": COMPILES + BLOCK + f"result = [3 + {OURS}, {OURS} * 5 or block]\n",
@@ -95,10 +96,11 @@ class ProgramsTest(Case):
     def test_verdicts(self):
         programs = self.folder / "programs"
         programs.mkdir()
+        limit = patience.seconds(3)
         for name, text in PROGRAMS.items():
-            (programs / f"{name}.py").write_text(text)
+            (programs / f"{name}.py").write_text(text.replace("SLOW", str(limit * 5 / 3)))
         out = self.folder / "out.json"
-        command = [sys.executable, str(HERE.parent / "check_programs.py"), str(programs), "--program", str(self.fake), "--limit", "3", "--json", str(out)]
+        command = [sys.executable, str(HERE.parent / "check_programs.py"), str(programs), "--program", str(self.fake), "--limit", str(limit), "--json", str(out)]
         r = subprocess.run(command, env=self.env, capture_output=True, text=True)
         self.assertEqual(r.returncode, 1, r.stdout + r.stderr)
         found = {row["name"][:-3]: row["verdict"] for row in json.loads(out.read_text())}
@@ -108,7 +110,7 @@ class ProgramsTest(Case):
         self.assertRegex(r.stdout, r"fails.py +FAILED +ValueError: it is ours\n")
         self.assertRegex(r.stdout, r"varies.py +varies +result 1, and Triton's own with the blocks in the opposite order\n")
         self.assertRegex(r.stdout, r"races.py +varies +result 0, and Triton's own when it runs again\n")
-        self.assertRegex(r.stdout, r"hangs.py +HUNG +no end in 9 s; it was in wait \(hangs.py:5\), called by <module> \(hangs.py:6\), with 1 kernels compiled\n")
+        self.assertRegex(r.stdout, rf"hangs.py +HUNG +no end in {3 * limit} s; it was in wait \(hangs.py:5\), called by <module> \(hangs.py:6\), with 1 kernels compiled\n")
         self.assertRegex(r.stdout, r"dies.py +FAILED +its process died\n")
         self.assertIn("17 programs, ", r.stdout)
         self.assertNotIn("noise", r.stdout)
@@ -157,8 +159,9 @@ class ProgramsTest(Case):
             (self.folder / f"{name}.py").write_text(text)
         out, tmp = self.folder / "out.json", self.folder / "tmp"
         tmp.mkdir()
+        limit = patience.seconds(5)
         command = [sys.executable, str(HERE.parent / "check_programs.py"), str(self.folder), "--names", ",".join(names), "--program", str(self.fake),
-                   "--json", str(out), "--limit", "5"]
+                   "--json", str(out), "--limit", str(limit)]
         p = subprocess.Popen(command, env={**self.env, "TMPDIR": str(tmp)}, stdout=subprocess.PIPE, text=True)
         while not list(tmp.glob("tritonc-programs-*/alone")) and p.poll() is None:
             time.sleep(0.01)
@@ -169,7 +172,7 @@ class ProgramsTest(Case):
         self.assertEqual(found["wrong.py"][0], "WRONG")
         self.assertRegex(found["wrong.py"][1], "; Triton's own were not looked at when it runs again or with the blocks in the opposite order$")
         self.assertEqual(found["hangs.py"][0], "HUNG")
-        self.assertRegex(found["hangs.py"][1], "no end in 5 s.*; it was not run again alone$")
+        self.assertRegex(found["hangs.py"][1], f"no end in {limit} s.*; it was not run again alone$")
         self.assertEqual(p.returncode, 1)
 
     def test_no_side(self):
@@ -211,9 +214,10 @@ class WallTest(Case):
         line = "AUTOTUNE benchmarking takes 0.5 seconds and 2 seconds precompiling for 20 choices"
         (self.folder / "site" / "torch" / "__init__.py").write_text(
             f"import time\nprint({line!r}, flush=True)\ntime.sleep(600)\n")
-        r = self.run_wall("block", "--limit", "2")
+        limit = patience.seconds(2)
+        r = self.run_wall("block", "--limit", str(limit))
         self.assertEqual(r.returncode, 1)
-        self.assertIn("block by triton, cold: no end in 2 s, {'measuring': 0.5, 'compiling': 2.0, 'choices': 20, 'matmuls': 1}\n", r.stderr)
+        self.assertIn(f"block by triton, cold: no end in {limit} s, " "{'measuring': 0.5, 'compiling': 2.0, 'choices': 20, 'matmuls': 1}\n", r.stderr)
 
     def test_failures(self):
         """A program that cannot run is said, and fails the script."""
