@@ -86,3 +86,34 @@ def bad(x):
 		t.Error("a name with a blank is accepted")
 	}
 }
+
+// TestTunerOfLibrary: a tuner that a library brings, beside Triton's own, is made from
+// the names of a kernel's arguments, in the block that defines the kernel.
+func TestTunerOfLibrary(t *testing.T) {
+	const src = `import triton
+import triton.language as tl
+
+
+class Tuner(triton.KernelInterface):
+    def __init__(self, fn, arg_names, key):
+        self.fn = fn
+        self.key = [arg_names.index(k) for k in key]
+
+
+if triton.__version__ >= "3.0":
+    @triton.jit
+    def k(x, n, B: tl.constexpr):
+        tl.static_assert(LAST == 2)
+        tl.store(x + tl.arange(0, B), n)
+
+    tuned = Tuner(k, k.arg_names, ["n"])
+    LAST = tl.constexpr(k.arg_names.index("B"))
+`
+	f, err := Parse("k.py", "", []byte(src))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := build(t, f, "k", "*fp32, fp32, 16", &setup{Facts: facts()}); err != nil {
+		t.Error(explain(err))
+	}
+}

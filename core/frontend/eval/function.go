@@ -203,6 +203,12 @@ func (f *Function) Attr(name string) (any, bool) {
 		return f.Module.File.ModuleName, true
 	case "fn", "__wrapped__", "func":
 		return f, true
+	case "arg_names": // that autotuners of libraries look at
+		names := &List{}
+		for _, p := range f.ParamList() {
+			names.Elems = append(names.Elems, p.Name)
+		}
+		return names, f.Kind == JIT
 	}
 	return nil, false
 }
