@@ -72,12 +72,21 @@ func (b *builder) operand(format string, n, depth int, right bool) (v []float64,
 	return v, x.name
 }
 
-// scales multiplies rows of v by powers of two, and returns the tensor of them.
+// scales multiplies rows of v by powers of two, and returns the tensor of them: bytes
+// with the exponents, or the numbers.
 func (b *builder) scales(v []float64, n, depth int) string {
 	dims := []int{n, depth / 32}
-	x := b.loadDims("u8", dims, dims, num{}, func(int) num { return num{i: int64(126 + b.r.IntN(3))} })
+	typ := []string{"u8", "u8", "fp32", "bf16"}[b.r.IntN(4)]
+	factors := make([]float64, n*depth/32)
+	x := b.loadDims(typ, dims, dims, num{}, func(i int) num {
+		exponent := b.r.IntN(3) - 1
+		if factors[i] = math.Exp2(float64(exponent)); typ != "u8" {
+			return num{f: factors[i]}
+		}
+		return num{i: int64(127 + exponent)}
+	})
 	for i := range v {
-		v[i] *= math.Exp2(float64(x.v[i/depth*dims[1]+i%depth/32].i - 127))
+		v[i] *= factors[i/depth*dims[1]+i%depth/32]
 	}
 	return x.name
 }

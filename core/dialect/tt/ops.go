@@ -368,7 +368,7 @@ var (
 		Name: "tt.dot_scaled", Doc: "dot of block-scaled operands, plus c",
 		Operands: []ir.Operand{
 			operand("a", ir.AnyTensor), operand("b", ir.AnyTensor), operand("c", ir.AnyTensor),
-			optional("a_scale", ir.AnyTensor), optional("b_scale", ir.AnyTensor),
+			optional("a_scale", scales), optional("b_scale", scales),
 		},
 		Results: result(ir.AnyTensor),
 		Attrs: []ir.AttrDef{

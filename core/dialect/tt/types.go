@@ -91,6 +91,10 @@ var (
 	offsets = ir.Constraint{Name: "tensor of 32-bit signless integers", Test: func(t ir.Type) bool {
 		return ir.AnyTensor.Test(t) && ir.IsInt(ir.ElemOf(t), 32)
 	}}
+	// scales are those of block-scaled operands: numbers, or exponents in bytes.
+	scales = ir.Constraint{Name: "ranked tensor of floating-point or 8-bit signless integer values", Test: func(t ir.Type) bool {
+		return ir.AnyTensor.Test(t) && (ir.FloatLike.Test(t) || ir.IsInt(ir.ElemOf(t), 8))
+	}}
 	DescLike = ir.Constraint{Name: "tensor descriptor", Prefix: "!tt.tensordesc", Test: func(t ir.Type) bool {
 		_, ok := t.(*TensorDescType)
 		return ok

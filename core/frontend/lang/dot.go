@@ -302,8 +302,13 @@ func (s *scaledOperand) checkScale(side string, rows, k int64) {
 	if s.scale == nil {
 		return
 	}
+	d := dtypeOf(s.scale.T)
+	if !d.IsFloat() && d.bits != 8 {
+		eval.FailHelp("each is the exponent of a power of two, less 127, in a byte, or a number",
+			"%s_scale must be a tensor of uint8 or of floats. Got %s", side, d)
+	}
 	group := int64(32)
-	if dtypeOf(s.scale.T) == FP8E4NV {
+	if d == FP8E4NV {
 		group = 16
 	}
 	if want := []int64{rows, k / group}; !sameShape(s.scale.Shape(), want) {

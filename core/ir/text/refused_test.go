@@ -111,6 +111,8 @@ func TestRefused(t *testing.T) {
 		{dot("f32", "#b", ", inputPrecision = ieee"), "unsupported MMA version"},
 		{scaled("i8", "2"), ""},
 		{scaled("f8E4M3FN", "4"), ""},
+		{scaled("f32", "2"), ""},
+		{scaled("i16", "2"), "must be ranked tensor of floating-point or 8-bit signless integer values"},
 		{scaled("i8", "4"), "scales K dimension must match the operand K divided by the scale factor"},
 
 		// functions of elements

@@ -83,7 +83,11 @@ func (a *accelerator) scaledOperand(d tt.DotScaledOp, i int, compute ir.Type) *i
 	if isBits {
 		factor = powerOfTwo(b, scale, compute)
 	} else {
-		factor = b.Op(tt.FpToFp, []*ir.Value{scale}, c.WithElem(scale.Type(), compute)).OneResult()
+		s := ir.State{Operands: []*ir.Value{scale}, Types: []ir.Type{c.WithElem(scale.Type(), compute)}}
+		if ir.BitWidth(ir.ElemOf(scale.Type())) > ir.BitWidth(compute) {
+			s.Attrs = []ir.NamedAttr{{Name: "rounding", Attr: c.I32Attr(tt.RoundNearestEven)}}
+		}
+		factor = b.Create(tt.FpToFp, s).OneResult()
 	}
 	product := arith.Binary(b, arith.MulF, v, repeated(factor))
 	if d.FastMath() || !isBits {
