@@ -14,7 +14,7 @@ import (
 func New() *backend.Backend {
 	return backend.New(backend.Definition{
 		Facts:   describe(),
-		Modules: modules(),
+		Modules: modules,
 		Dialects: []backend.Dialect{
 			{Name: amdg.Name, Declaration: amdg.Declaration, Make: func() *ir.Dialect { return amdg.Dialect() }},
 			{Name: amdg.ROCDLName, Declaration: amdg.ROCDLDeclaration, Make: func() *ir.Dialect { return amdg.ROCDL() }},

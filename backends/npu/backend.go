@@ -30,7 +30,7 @@ func New() *backend.Backend {
 	return backend.New(backend.Definition{
 		Facts:   describe(),
 		Passes:  passes(),
-		Modules: modules(),
+		Modules: modules,
 		Tools:   []*backend.ToolKind{compilerKind},
 		Dialects: []backend.Dialect{
 			{Name: npuir.Name, Declaration: npuir.Declaration(), Make: func() *ir.Dialect { return npuir.Dialect }},

@@ -19,7 +19,7 @@ import (
 func New() *backend.Backend {
 	return backend.New(backend.Definition{
 		Facts:   describe(),
-		Modules: modules(),
+		Modules: modules,
 		Dialects: []backend.Dialect{
 			{Name: ttng.Name, Declaration: ttng.Declaration, Make: func() *ir.Dialect { return ttng.Dialect() }},
 			{Name: nvws.Name, Declaration: nvws.Declaration, Make: func() *ir.Dialect { return nvws.Dialect() }},

@@ -20,8 +20,8 @@ type Definition struct {
 	// Facts are the answer to Describe. New adds the program's hash and the settings
 	// of Tools and of their limits.
 	Facts sdk.Facts
-	// Modules are what kernels may import.
-	Modules []sdk.Module
+	// Modules makes what kernels may import, if that is anything.
+	Modules func() []sdk.Module
 	// Dialects are those beside core's own.
 	Dialects []Dialect
 	// Tools are those that it may run.
@@ -202,7 +202,12 @@ func (b *Backend) LoadDialects(context.Context) ([]sdk.Dialect, error) {
 }
 
 // GetModuleMap implements sdk.ModuleMapper.
-func (b *Backend) GetModuleMap(context.Context) ([]sdk.Module, error) { return b.def.Modules, nil }
+func (b *Backend) GetModuleMap(context.Context) ([]sdk.Module, error) {
+	if b.def.Modules == nil {
+		return nil, nil
+	}
+	return b.def.Modules(), nil
+}
 
 // ParseOptions implements sdk.OptionParser.
 func (b *Backend) ParseOptions(_ context.Context, req sdk.ParseOptionsRequest) (sdk.ParseOptionsResponse, error) {

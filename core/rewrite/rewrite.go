@@ -13,14 +13,18 @@ import (
 // Pattern rewrites one operation. Apply returns whether it changed anything; it
 // makes changes through the Rewriter only, at or around op.
 type Pattern struct {
-	Name  string
-	Root  *ir.OpDef // nil: any operation
-	Apply func(rw *Rewriter, op *ir.Operation) bool
+	Name string
+	Root *ir.OpDef // nil: any operation
+	// RootName is in place of Root where its dialect is to be made only if it is used:
+	// the full name, such as "tt.load".
+	RootName string
+	Apply    func(rw *Rewriter, op *ir.Operation) bool
 }
 
 // Set is a collection of patterns by root, in the order in which they are tried.
 type Set struct {
 	byRoot map[*ir.OpDef][]Pattern
+	byName []Pattern // few
 	any    []Pattern
 }
 
@@ -29,9 +33,12 @@ func NewSet(lists ...[]Pattern) *Set {
 	s := &Set{byRoot: make(map[*ir.OpDef][]Pattern)}
 	for _, l := range lists {
 		for _, p := range l {
-			if p.Root == nil {
+			switch {
+			case p.RootName != "":
+				s.byName = append(s.byName, p)
+			case p.Root == nil:
 				s.any = append(s.any, p)
-			} else {
+			default:
 				s.byRoot[p.Root] = append(s.byRoot[p.Root], p)
 			}
 		}
@@ -282,6 +289,11 @@ func (rw *Rewriter) visit(op *ir.Operation) {
 	}
 	if rw.try(rw.set.byRoot[op.Def()], op) {
 		return
+	}
+	for i := range rw.set.byName {
+		if rw.set.byName[i].RootName == op.Name() && rw.try(rw.set.byName[i:i+1], op) {
+			return
+		}
 	}
 	rw.try(rw.set.any, op)
 }

@@ -39,20 +39,20 @@ func (*Target) DescriptorParam(f *llir.Func, i int) {
 // with: creations in a row, and after them the acquirings of the same maps. It is nil
 // where op is made alone.
 func mapsTogether(op *ir.Operation) []ttng.TensormapCreateOp {
-	create, acquire := ttng.Def("tensormap_create"), ttng.Def("tensormap_fenceproxy_acquire")
+	const create, acquire = "tensormap_create", "tensormap_fenceproxy_acquire"
 	first := op
-	for p := first.Prev(); p != nil && (p.Is(create) || p.Is(acquire) && first.Is(acquire)); p = p.Prev() {
+	for p := first.Prev(); ttng.Is(p, create) || ttng.Is(p, acquire) && ttng.Is(first, acquire); p = p.Prev() {
 		first = p
 	}
 	var made []ttng.TensormapCreateOp
-	for ; first != nil && first.Is(create); first = first.Next() {
+	for ; ttng.Is(first, create); first = first.Next() {
 		made = append(made, ttng.AsTensormapCreate(first))
 	}
 	if len(made) < 2 {
 		return nil
 	}
 	for _, m := range made {
-		if first == nil || !first.Is(acquire) || ttng.AsTensormapFenceproxyAcquire(first).DescPtr() != m.DescPtr() {
+		if !ttng.Is(first, acquire) || ttng.AsTensormapFenceproxyAcquire(first).DescPtr() != m.DescPtr() {
 			return nil
 		}
 		first = first.Next()

@@ -90,14 +90,14 @@ var ttngOps = sync.OnceValue(func() map[string]*lower.VendorOp {
 	return ops
 })
 
-// refusedOps is the table of targets that have none of it.
+// refusedOps is the table of targets that have none of them.
 var refusedOps = sync.OnceValue(func() map[string]*lower.VendorOp {
 	refuse := &lower.VendorOp{Lower: func(*lower.Site, *ir.Operation) error {
 		return fmt.Errorf("the target has no such instruction: compute capability %d.%d brought it", firstCC/10, firstCC%10)
 	}}
-	ops := make(map[string]*lower.VendorOp)
-	for _, op := range ttng.Dialect().Ops {
-		ops[op.Name] = refuse
+	ops := make(map[string]*lower.VendorOp, len(ttngRows))
+	for _, r := range ttngRows {
+		ops[ttng.Name+"."+r.name] = refuse
 	}
 	return ops
 })

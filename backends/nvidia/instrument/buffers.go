@@ -190,7 +190,7 @@ func usesOf(v *ir.Value) *uses {
 			switch {
 			case op.Is(tt.Call):
 				u.called = op
-			case op.Is(ttng.Def("init_barrier")):
+			case ttng.Is(op, "init_barrier"):
 				u.barrier = true
 				u.whole = u.whole || !s.view
 			case s.view || same && len(next) > 0 || op.Is(ttg.LocalDealloc):
@@ -263,7 +263,7 @@ func viewed(v *ir.Value) *ir.Value {
 	switch op := v.Def(); {
 	case op == nil:
 		return nil
-	case op.Is(ttng.Def("tmem_subslice")):
+	case ttng.Is(op, "tmem_subslice"):
 		return ttng.AsTmemSubslice(op).Src()
 	default:
 		return ttg.Viewed(op)

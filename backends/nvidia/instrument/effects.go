@@ -148,7 +148,7 @@ func dotEffects(v ttng.WarpGroupDotOp) *effects {
 
 func mmaEffects(op *ir.Operation, m ttng.MMA) *effects {
 	e := &effects{by: matrixUnit, pred: m.Pred(), accesses: []access{read(m.A(), "A"), read(m.B(), "B")}}
-	if op.Is(ttng.Def("tc_gen5_mma_scaled")) {
+	if ttng.Is(op, "tc_gen5_mma_scaled") {
 		v := ttng.AsTcGen5MmaScaled(op)
 		e.accesses = append(e.accesses, read(v.AScale(), "AScale"), read(v.BScale(), "BScale"))
 	}
@@ -166,9 +166,9 @@ func commitsOf(op *ir.Operation) (k commitKind, ok bool) {
 	switch {
 	case op.Is(ttg.AsyncCommitGroup), op.Is(ttg.AsyncWait):
 		return cpAsync, true
-	case op.Is(ttng.Def("warp_group_dot")), op.Is(ttng.Def("warp_group_dot_wait")):
+	case ttng.Is(op, "warp_group_dot"), ttng.Is(op, "warp_group_dot_wait"):
 		return wgmma, true
-	case op.Is(ttng.Def("async_tma_store_wait")):
+	case ttng.Is(op, "async_tma_store_wait"):
 		return tmaStore, true
 	}
 	return 0, false

@@ -142,12 +142,12 @@ func (in *instrumenter) survey() (err error) {
 		switch {
 		case !inKernel && (e != nil || commits || isSync(op)):
 			return refuse(op, "inline it first: the pass inline", "%s is in a function that the kernel calls", op.Name())
-		case op.Is(ttng.Def("barrier_expect")):
+		case ttng.Is(op, "barrier_expect"):
 			in.expects = true
-		case op.Is(ttng.Def("init_barrier")) && ttng.AsInitBarrier(op).Count() > maxCount,
-			op.Is(ttng.Def("arrive_barrier")) && ttng.AsArriveBarrier(op).Count() > maxCount:
+		case ttng.Is(op, "init_barrier") && ttng.AsInitBarrier(op).Count() > maxCount,
+			ttng.Is(op, "arrive_barrier") && ttng.AsArriveBarrier(op).Count() > maxCount:
 			return refuse(op, "let fewer threads arrive", "the sanitizer counts %d arrivals at a barrier and no more", maxCount)
-		case op.Is(ttng.Def("async_copy_mbarrier_arrive")):
+		case ttng.Is(op, "async_copy_mbarrier_arrive"):
 			return refuse(op, "wait for the copies with ttg.async_wait", "the sanitizer does not know barriers at which cp.async arrives")
 		case op.Is(ttg.WarpSpecialize) && op.ParentOf(ttg.WarpSpecialize) != nil:
 			return refuse(op, "partitions cannot be divided again", "it is in a region of another ttg.warp_specialize")
@@ -164,7 +164,7 @@ func (in *instrumenter) survey() (err error) {
 
 // isSync reports whether threads start or wait for one another by op, or prepare that.
 func isSync(op *ir.Operation) bool {
-	return op.Is(ttng.Def("init_barrier")) || op.Is(ttng.Def("wait_barrier")) || op.Is(ttg.WarpSpecialize) ||
+	return ttng.Is(op, "init_barrier") || ttng.Is(op, "wait_barrier") || op.Is(ttg.WarpSpecialize) ||
 		op.Is(ttg.LocalAlloc) || ttng.IsTmemAlloc(op)
 }
 
@@ -197,7 +197,7 @@ func (in *instrumenter) activeAt(op *ir.Operation) int64 {
 	var active int64
 	ir.Walk(p, func(op *ir.Operation) ir.WalkResult {
 		e := in.effectsOf(op)
-		if e != nil && len(e.arrivals) > 0 || op.Is(ttng.Def("wait_barrier")) {
+		if e != nil && len(e.arrivals) > 0 || ttng.Is(op, "wait_barrier") {
 			active |= 1 << (2 * threadOf(op))
 		}
 		return ir.Advance
@@ -232,10 +232,10 @@ func (in *instrumenter) instrument(op *ir.Operation) {
 		section(nil, func() { c.startPartitions(len(ttg.Partitions(op))) })
 		in.b.SetAfter(op)
 		section(nil, func() { c.endPartitions(len(ttg.Partitions(op))) })
-	case op.Is(ttng.Def("init_barrier")):
+	case ttng.Is(op, "init_barrier"):
 		v := ttng.AsInitBarrier(op)
 		section(nil, func() { c.initBarrier(v.Alloc(), v.Count()) })
-	case op.Is(ttng.Def("wait_barrier")):
+	case ttng.Is(op, "wait_barrier"):
 		v := ttng.AsWaitBarrier(op)
 		section(v.Pred(), func() { c.startWait(v.Alloc(), v.Phase(), v.Pred(), in.activeAt(op)) })
 		in.b.SetAfter(op)
@@ -244,9 +244,9 @@ func (in *instrumenter) instrument(op *ir.Operation) {
 		section(nil, func() { c.commit(cpAsync) })
 	case op.Is(ttg.AsyncWait):
 		section(nil, func() { c.waitCommits(cpAsync, max(ttg.AsAsyncWait(op).Num(), 0)) })
-	case op.Is(ttng.Def("warp_group_dot_wait")):
+	case ttng.Is(op, "warp_group_dot_wait"):
 		section(nil, func() { c.waitCommits(wgmma, ttng.AsWarpGroupDotWait(op).Pendings()) })
-	case op.Is(ttng.Def("async_tma_store_wait")):
+	case ttng.Is(op, "async_tma_store_wait"):
 		section(nil, func() { c.waitCommits(tmaStore, ttng.AsAsyncTmaStoreWait(op).Pendings()) })
 	}
 }

@@ -404,7 +404,7 @@ func (i *inserter) get(ref *ir.Value, block *ir.Block, v *ir.Value, p int64, use
 		kind := "none"
 		if ttng.AsMMA(u) != nil {
 			kind = "tc5mma"
-		} else if u.Is(ttng.Def("warp_group_dot")) {
+		} else if ttng.Is(u, "warp_group_dot") {
 			kind = "wgmma"
 		}
 		if !slices.Contains(kinds, kind) {

@@ -306,7 +306,7 @@ func (l *barriers) ends(op *ir.Operation) bool {
 		return op.OneResult().HasOneUse() && l.ends(op.OneResult().OnlyUser())
 	case op.Is(ttg.MemDescIndex):
 		return ttg.AsMemDescIndex(op).Src() == l.empty
-	case op.Is(ttng.Def("inval_barrier")):
+	case ttng.Is(op, "inval_barrier"):
 		alloc := ttng.AsInvalBarrier(op).Alloc()
 		return alloc.DefIs(ttg.MemDescIndex) && ttg.AsMemDescIndex(alloc.Def()).Src() == l.empty
 	case op.Is(ttg.LocalDealloc):
@@ -436,7 +436,7 @@ func (l *barriers) asyncDots(users []*ir.Operation) (dots []*ir.Operation) {
 	visit = func(v *ir.Value) {
 		for u := range v.Users() {
 			switch {
-			case u.Is(ttng.Def("tc_gen5_mma")):
+			case ttng.Is(u, "tc_gen5_mma"):
 				if !slices.Contains(dots, u) {
 					dots = append(dots, u)
 				}

@@ -113,7 +113,7 @@ func leastWarps(r *ir.Region, n int64) int64 {
 		switch {
 		case ttng.IsTmemLoad(op), ttng.IsTmemStore(op), ttng.IsTmemAlloc(op):
 			least = max(least, 4) // each sees the rows of its own
-		case op.Is(ttng.Def("async_tma_gather")), op.Is(ttng.Def("async_tma_scatter")), op.Is(ttng.Def("async_tma_copy_global_to_local")):
+		case ttng.Is(op, "async_tma_gather"), ttng.Is(op, "async_tma_scatter"), ttng.Is(op, "async_tma_copy_global_to_local"):
 			least = max(least, 2) // one alone issues them slowly
 		case tied(op):
 			least = n

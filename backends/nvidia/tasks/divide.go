@@ -25,12 +25,12 @@ func (p *division) operandDims(op *ir.Operation, dim int) []int {
 				dims[i] = whole
 			}
 		}
-		if op.Is(ttng.Def("warp_group_dot")) {
+		if ttng.Is(op, "warp_group_dot") {
 			d := ttng.AsWarpGroupDot(op)
 			set(d.AUse(), 1)
 			set(d.BUse(), 0)
 		}
-	case op.Is(ttng.Def("warp_group_dot")):
+	case ttng.Is(op, "warp_group_dot"):
 		d := ttng.AsWarpGroupDot(op)
 		if dim == 0 {
 			set(d.BUse(), whole)
@@ -63,7 +63,7 @@ func (p *division) operandDims(op *ir.Operation, dim int) []int {
 			dims[i] = whole
 		}
 		set(load.DescUse(), dim)
-	case op.Is(tt.MakeRange), op.Is(tt.MakeTensorDesc), op.Is(ttng.Def("reinterpret_tensor_descriptor")):
+	case op.Is(tt.MakeRange), op.Is(tt.MakeTensorDesc), ttng.Is(op, "reinterpret_tensor_descriptor"):
 		for i := range dims {
 			dims[i] = whole
 		}

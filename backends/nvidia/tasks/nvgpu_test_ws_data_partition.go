@@ -174,7 +174,7 @@ func (p *division) forward(v *ir.Value, dim int) bool {
 			}
 			p.along[op] = to
 			continue
-		case op.Is(ttng.Def("warp_group_dot")):
+		case ttng.Is(op, "warp_group_dot"):
 			p.along[op] = to
 		}
 		for _, r := range op.Results() {
@@ -205,7 +205,7 @@ func (p *division) resultDim(op *ir.Operation, i, dim int) (to int, ok bool) {
 		return 0, false
 	}
 	switch {
-	case op.Is(ttng.Def("warp_group_dot")):
+	case ttng.Is(op, "warp_group_dot"):
 		d := ttng.AsWarpGroupDot(op)
 		switch v := op.OperandUse(i).Value(); {
 		case v == d.C(), v == d.A() && dim == 0, v == d.B() && dim == 1:

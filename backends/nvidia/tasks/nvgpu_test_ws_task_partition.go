@@ -55,7 +55,7 @@ func markTasks(f *ir.Operation, groups int) int {
 			return ir.Stop
 		case op.Is(scf.For):
 			loops = append(loops, op)
-		case op.Is(ttng.Def("warp_group_dot")):
+		case ttng.Is(op, "warp_group_dot"):
 			dots = append(dots, op)
 		case op.Is(tt.Store), op.Is(tt.DescriptorStore):
 			stores = append(stores, op)

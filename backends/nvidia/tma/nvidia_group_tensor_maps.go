@@ -32,7 +32,7 @@ var GroupMaps = &pass.Pass{
 		groups := make(map[*ir.Block]*mapGroup)
 		var order []*ir.Block
 		ir.Walk(r.Module, func(op *ir.Operation) ir.WalkResult {
-			if op.Is(ops().create) {
+			if ttng.Is(op, "tensormap_create") {
 				if groups[op.Block()] == nil {
 					groups[op.Block()] = &mapGroup{run: r}
 					order = append(order, op.Block())
@@ -51,7 +51,7 @@ var GroupMaps = &pass.Pass{
 func MakesMaps(module *ir.Operation) bool {
 	n := 0
 	return ir.Walk(module, func(op *ir.Operation) ir.WalkResult {
-		if op.Is(ops().create) {
+		if ttng.Is(op, "tensormap_create") {
 			n++
 		}
 		if n > 1 {
@@ -73,13 +73,13 @@ type mapGroup struct {
 func (g *mapGroup) collect(b *ir.Block) {
 	for op := b.First(); op != nil; op = op.Next() {
 		switch {
-		case op.Is(ops().create):
+		case ttng.Is(op, "tensormap_create"):
 			if at := ttng.AsTensormapCreate(op).DescPtr(); g.has(at) || g.incomplete() {
 				g.close()
 			}
 			g.creates, g.acquires = append(g.creates, op), append(g.acquires, nil)
-		case op.Is(ops().acquire) && g.acquired(op):
-		case op.Is(ops().reinterpret):
+		case ttng.Is(op, "tensormap_fenceproxy_acquire") && g.acquired(op):
+		case ttng.Is(op, "reinterpret_tensor_descriptor"):
 		case g.isUsedBy(op):
 			g.close()
 		}
@@ -127,7 +127,7 @@ func (g *mapGroup) isUsedBy(op *ir.Operation) bool {
 	}
 	return ir.Walk(op, func(o *ir.Operation) ir.WalkResult {
 		for _, v := range o.Operands() {
-			if v.DefIs(ops().reinterpret) {
+			if ttng.Is(v.Def(), "reinterpret_tensor_descriptor") {
 				v = ttng.AsReinterpretTensorDescriptor(v.Def()).RawDesc()
 			}
 			if g.has(v) {

@@ -18,7 +18,7 @@ type opDefs struct {
 	initBarrier, invalBarrier, barrierExpect, waitBarrier *ir.OpDef
 	copyIn, copyOut, reduce, storeWait, fence             *ir.OpDef
 	gather, scatter                                       *ir.OpDef
-	reinterpret, create, acquire, dotWait                 *ir.OpDef
+	reinterpret, create, acquire                          *ir.OpDef
 }
 
 // ops finds them in the dialect, which is made on first use.
@@ -41,7 +41,6 @@ var ops = sync.OnceValue(func() *opDefs {
 		reduce: def("async_tma_reduce"), storeWait: def("async_tma_store_wait"), fence: def("fence_async_shared"),
 		gather: def("async_tma_gather"), scatter: def("async_tma_scatter"),
 		reinterpret: def("reinterpret_tensor_descriptor"), create: def("tensormap_create"), acquire: def("tensormap_fenceproxy_acquire"),
-		dotWait: def("warp_group_dot_wait"),
 	}
 })
 

@@ -79,7 +79,7 @@ func waitForEntry(op *ir.Operation, buffer *ir.Value) (*ir.Operation, int) {
 	}
 	entry := ttg.AsMemDescIndex(buffer.Def())
 	for w := op.Prev(); w != nil; w = w.Prev() {
-		if !w.Is(ops().waitBarrier) {
+		if !ttng.Is(w, "wait_barrier") {
 			continue
 		}
 		v := ttng.AsWaitBarrier(w)

@@ -130,7 +130,7 @@ func makeMutable(c *ir.Context, buffer *ir.Value) {
 		switch op := u.Owner(); {
 		case ttg.Viewed(op) == u.Value():
 			same = op.OneResult()
-		case op.Is(ops().dotWait):
+		case ttng.Is(op, "warp_group_dot_wait"):
 			same = op.Result(ttng.AsWarpGroupDotWait(op).InputsIndex(u))
 		default:
 			continue
@@ -225,7 +225,7 @@ func onlyLoadsThrough(desc *ir.Value, seen map[*ir.Value]bool) bool {
 	for use := range desc.Uses() {
 		u := use.Owner()
 		switch {
-		case u.Is(ops().copyIn), u.Is(ops().gather), u.Is(tt.DescriptorLoad), u.Is(tt.DescriptorGather):
+		case ttng.Is(u, "async_tma_copy_global_to_local"), ttng.Is(u, "async_tma_gather"), u.Is(tt.DescriptorLoad), u.Is(tt.DescriptorGather):
 		case u.Is(scf.Yield) && u.Parent().Is(scf.If):
 			if !onlyLoadsThrough(u.Parent().Result(use.Index()), seen) {
 				return false

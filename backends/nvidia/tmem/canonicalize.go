@@ -10,7 +10,7 @@ import (
 // Patterns are the canonical forms of stores to tensor memory, for use with
 // std.NewCanonicalize: a tensor that can be stored as it is needs no conversion.
 func Patterns() []rewrite.Pattern {
-	return []rewrite.Pattern{{Name: "tmem-store-of-convert", Root: ttng.Def("tmem_store"), Apply: storeOfConvert}}
+	return []rewrite.Pattern{{Name: "tmem-store-of-convert", RootName: ttng.Name + ".tmem_store", Apply: storeOfConvert}}
 }
 
 func storeOfConvert(rw *rewrite.Rewriter, op *ir.Operation) bool {

@@ -118,14 +118,14 @@ func passesOne(op *ir.Operation, buffer *ir.Value) bool {
 		return !mayAlias(ttng.AsTmemStore(op).Dst(), buffer)
 	case ttng.IsTmemAlloc(op):
 		return !mayAlias(ttng.AsTmemAlloc(op).Result(), buffer)
-	case op.Is(ttng.Def("tmem_copy")):
+	case ttng.Is(op, "tmem_copy"):
 		c := ttng.AsTmemCopy(op)
 		return c.Barrier() == nil && !mayAlias(c.Dst(), buffer)
 	case ttng.AsMMA(op) != nil:
 		m := ttng.AsMMA(op)
 		return len(m.Barriers()) == 0 && !mayAlias(m.D(), buffer)
 	case op.Is(ttg.LocalAlloc), op.Is(ttg.LocalStore), op.Is(ttg.LocalDealloc), op.Is(tt.Store), op.Is(tt.DescriptorStore),
-		op.Is(ttng.Def("wait_barrier")), op.Is(ttng.Def("fence_async_shared")):
+		ttng.Is(op, "wait_barrier"), ttng.Is(op, "fence_async_shared"):
 		return true // of other memory, and nobody is told of it
 	}
 	return !ir.EffectsOf(op).Changes()
@@ -178,7 +178,7 @@ func accessOf(v *ir.Value) *access {
 			a.from[d], a.to[d] = a.from[d]+o, a.from[d]+o+shape[i]
 		}
 		return a
-	case op.Is(ttng.Def("tmem_subslice")):
+	case ttng.Is(op, "tmem_subslice"):
 		x := ttng.AsTmemSubslice(op)
 		a := accessOf(x.Src())
 		shape := v.Type().(*ttg.MemDescType).Shape

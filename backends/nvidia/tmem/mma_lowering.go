@@ -41,7 +41,7 @@ var MMALowering = &pass.Pass{
 				waitForDot(b, d)
 				r.Count("waits", 1)
 			}
-			if d.Is(ttng.Def("tc_gen5_mma_scaled")) {
+			if ttng.Is(d, "tc_gen5_mma_scaled") {
 				r.Count("scales", copyScales(b, d))
 			}
 			r.Count("commits", mergeCommits(d))
@@ -137,7 +137,7 @@ func mergeCommits(dot *ir.Operation) (n int) {
 	}
 	for op := dot.Next(); op != nil; {
 		next := op.Next()
-		if !op.Is(ttng.Def("tc_gen5_commit")) {
+		if !ttng.Is(op, "tc_gen5_commit") {
 			if !ir.IsPure(op) || op.IsTerminator() {
 				return n
 			}

@@ -329,7 +329,7 @@ func makeMutable(buffer *ir.Value) {
 
 // Awaits implements pipeline.AsyncUnit: such a wait names the buffers of the dot.
 func (Unit) Awaits(op *ir.Operation) bool {
-	return op.Is(ttng.Def("wait_barrier")) && len(ttng.AsWaitBarrier(op).Deps()) > 0
+	return ttng.Is(op, "wait_barrier") && len(ttng.AsWaitBarrier(op).Deps()) > 0
 }
 
 // CanPredicate implements pipeline.AsyncUnit. What accesses tensor memory takes part if
@@ -346,7 +346,7 @@ func (Unit) CanPredicate(op *ir.Operation) bool {
 		v := ttng.AsTmemStore(op)
 		return v.Dep() != nil || v.Dst().DefIs(ttg.MemDescIndex)
 	}
-	return ttng.AsPredicated(op) != nil || op.Is(ttng.Def("fence_async_shared"))
+	return ttng.AsPredicated(op) != nil || ttng.Is(op, "fence_async_shared")
 }
 
 // Predicate implements pipeline.AsyncUnit.

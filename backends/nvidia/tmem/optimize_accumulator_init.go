@@ -68,7 +68,7 @@ type accumulator struct {
 
 // accumulatorOf is the accumulator of op; nil if it is not a dot with such a flag.
 func accumulatorOf(op *ir.Operation) *accumulator {
-	if op.Is(ttng.Def("warp_group_dot")) {
+	if ttng.Is(op, "warp_group_dot") {
 		d := ttng.AsWarpGroupDot(op)
 		if partial(d) {
 			return nil

@@ -69,14 +69,14 @@ func relayout(b *ir.Builder, op *ir.Operation) bool {
 			a.SetSrc(ttg.NewConvertLayout(b, a.Src(), enc))
 		}
 		return enc != nil
-	case op.Is(ttng.Def("async_tma_gather")):
+	case ttng.Is(op, "async_tma_gather"):
 		g := ttng.AsAsyncTmaGather(op)
 		enc := forRows(op, tensors.Type(g.XOffsets()))
 		if enc != nil {
 			g.SetXOffsets(ttg.NewConvertLayout(b, g.XOffsets(), enc))
 		}
 		return enc != nil
-	case op.Is(ttng.Def("async_tma_scatter")):
+	case ttng.Is(op, "async_tma_scatter"):
 		s := ttng.AsAsyncTmaScatter(op)
 		enc := forRows(op, tensors.Type(s.XOffsets()))
 		if enc != nil {

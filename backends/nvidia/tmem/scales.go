@@ -34,7 +34,7 @@ const (
 // puts them in the order of the matrix, views of %s do, of which MMALowering copies
 // the chunks. It is for use with matrix.NewOptimizeDotOperands.
 func KeepScalesShared(b *ir.Builder, op *ir.Operation) bool {
-	if !op.Is(ttng.Def("tc_gen5_mma_scaled")) {
+	if !ttng.Is(op, "tc_gen5_mma_scaled") {
 		return false
 	}
 	d := ttng.AsTcGen5MmaScaled(op)

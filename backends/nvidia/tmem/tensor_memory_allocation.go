@@ -282,7 +282,7 @@ func allocsOf(v *ir.Value, seen map[*ir.Value]bool) []*ir.Operation {
 		}
 	case ttng.IsTmemAlloc(op):
 		list = append(list, op)
-	case op.Is(ttng.Def("tmem_subslice")):
+	case ttng.Is(op, "tmem_subslice"):
 		from(ttng.AsTmemSubslice(op).Src())
 	case ttg.Viewed(op) != nil:
 		from(ttg.Viewed(op))

@@ -11,24 +11,24 @@ type Predicated interface {
 
 // AsPredicated is the view of op; nil for operations that have no such operand.
 func AsPredicated(op *ir.Operation) Predicated {
-	switch op.Def() {
-	case Def("tc_gen5_mma"):
+	switch {
+	case Is(op, "tc_gen5_mma"):
 		return AsTcGen5Mma(op)
-	case Def("tc_gen5_mma_scaled"):
+	case Is(op, "tc_gen5_mma_scaled"):
 		return AsTcGen5MmaScaled(op)
-	case Def("tc_gen5_commit"):
+	case Is(op, "tc_gen5_commit"):
 		return AsTcGen5Commit(op)
-	case Def("tmem_store"):
+	case Is(op, "tmem_store"):
 		return AsTmemStore(op)
-	case Def("wait_barrier"):
+	case Is(op, "wait_barrier"):
 		return AsWaitBarrier(op)
-	case Def("arrive_barrier"):
+	case Is(op, "arrive_barrier"):
 		return AsArriveBarrier(op)
-	case Def("barrier_expect"):
+	case Is(op, "barrier_expect"):
 		return AsBarrierExpect(op)
-	case Def("async_tma_copy_global_to_local"):
+	case Is(op, "async_tma_copy_global_to_local"):
 		return AsAsyncTmaCopyGlobalToLocal(op)
-	case Def("async_tma_gather"):
+	case Is(op, "async_tma_gather"):
 		return AsAsyncTmaGather(op)
 	}
 	return nil

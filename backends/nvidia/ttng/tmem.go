@@ -2,6 +2,7 @@ package ttng
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/tritonc/tritonc/core/dialect/ttg"
 	"github.com/tritonc/tritonc/core/ir"
@@ -15,6 +16,16 @@ func Def(name string) *ir.OpDef {
 		panic("BUG: ttng: no operation ttng." + name)
 	}
 	return d
+}
+
+// Is reports whether op, which may be nil, is ttng.name. It makes no dialect for a kernel
+// that has nothing of it.
+func Is(op *ir.Operation, name string) bool {
+	if op == nil {
+		return false
+	}
+	rest, ok := strings.CutPrefix(op.Name(), Name+".")
+	return ok && rest == name
 }
 
 // Matrix is #ttng.tensor_memory_encoding: how a matrix lies in tensor memory.
@@ -99,11 +110,9 @@ type MMA interface {
 // AsMMA is the view of op; nil for operations that are not a matrix multiplication in tensor memory.
 func AsMMA(op *ir.Operation) MMA {
 	switch {
-	case op == nil:
-		return nil
-	case op.Is(Def("tc_gen5_mma")):
+	case Is(op, "tc_gen5_mma"):
 		return AsTcGen5Mma(op)
-	case op.Is(Def("tc_gen5_mma_scaled")):
+	case Is(op, "tc_gen5_mma_scaled"):
 		return AsTcGen5MmaScaled(op)
 	}
 	return nil
@@ -117,13 +126,13 @@ func AddCompletionBarrier(m MMA, barrier, pred *ir.Value) {
 }
 
 // IsTmemAlloc, IsTmemLoad and IsTmemStore tell the operations on tensor memory.
-func IsTmemAlloc(op *ir.Operation) bool { return op != nil && op.Is(Def("tmem_alloc")) }
+func IsTmemAlloc(op *ir.Operation) bool { return Is(op, "tmem_alloc") }
 
 // IsTmemLoad reports whether op is a ttng.tmem_load.
-func IsTmemLoad(op *ir.Operation) bool { return op != nil && op.Is(Def("tmem_load")) }
+func IsTmemLoad(op *ir.Operation) bool { return Is(op, "tmem_load") }
 
 // IsTmemStore reports whether op is a ttng.tmem_store.
-func IsTmemStore(op *ir.Operation) bool { return op != nil && op.Is(Def("tmem_store")) }
+func IsTmemStore(op *ir.Operation) bool { return Is(op, "tmem_store") }
 
 // NewTmemAlloc makes a buffer in tensor memory, filled with src unless that is nil, with
 // a token if withToken.

@@ -363,7 +363,7 @@ func (e *emitter) operation(op *ir.Operation) {
 	switch {
 	case made.Is(ttg.MemDescTrans):
 		retype(made)
-	case made.Is(ops().dot):
+	case ttng.Is(made, "warp_group_dot"):
 		e.dot(op, made)
 	}
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/tritonc/tritonc/core/ir"
 )
 
-// opDefs are the operations of ttng that the passes look for and make.
-type opDefs struct{ dot, dotWait, init, fence, wait, arrive, expect *ir.OpDef }
+// opDefs are the operations of ttng that the pass makes.
+type opDefs struct{ dotWait, init, fence, wait, arrive *ir.OpDef }
 
 // ops finds them in the dialect, which is made on first use.
 var ops = sync.OnceValue(func() *opDefs {
@@ -20,7 +20,7 @@ var ops = sync.OnceValue(func() *opDefs {
 		return d
 	}
 	return &opDefs{
-		dot: def("warp_group_dot"), dotWait: def("warp_group_dot_wait"), init: def("init_barrier"),
-		fence: def("fence_async_shared"), wait: def("wait_barrier"), arrive: def("arrive_barrier"), expect: def("barrier_expect"),
+		dotWait: def("warp_group_dot_wait"), init: def("init_barrier"),
+		fence: def("fence_async_shared"), wait: def("wait_barrier"), arrive: def("arrive_barrier"),
 	}
 })

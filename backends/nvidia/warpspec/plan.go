@@ -111,7 +111,7 @@ func (p *plan) look() (err error) {
 			err = fmt.Errorf("the kernel calls a function%s that is not inlined", line(op))
 		case op.Is(ttg.WarpSpecialize):
 			err = errors.New("the kernel is divided already")
-		case op.Is(ops().dot):
+		case ttng.Is(op, "warp_group_dot"):
 			p.dots = append(p.dots, op)
 		}
 		if err != nil {
@@ -139,7 +139,7 @@ func (p *plan) findLoads(stages int) error {
 		visit = func(v *ir.Value) error {
 			op := v.Def()
 			switch {
-			case op == nil || seen[op] || op.NumRegions() > 0 || op.Is(ops().dot):
+			case op == nil || seen[op] || op.NumRegions() > 0 || ttng.Is(op, "warp_group_dot"):
 				return nil
 			case op.Is(tt.Load) && tt.AsLoad(op).Ptr().Type() != nil && ir.ShapeOf(v.Type()) != nil:
 				return fmt.Errorf("an operand of the dot%s is %s, and the warps that copy do so through descriptors", line(d), LoadedByPointers)
@@ -257,7 +257,7 @@ func (p *plan) divide() (err error) {
 			continue
 		}
 		switch {
-		case op.Is(ops().dot), ir.HasEffect(op, ir.Effects.Writes):
+		case ttng.Is(op, "warp_group_dot"), ir.HasEffect(op, ir.Effects.Writes):
 			return fmt.Errorf("what is loaded where depends on %s%s, which is for the warps that compute", op.Name(), line(op))
 		case ir.HasEffect(op, func(e ir.Effects) bool { return e.Read }) && stores && op.Parent() != p.f:
 			return fmt.Errorf("what is loaded where depends on %s%s, and the kernel stores to memory meanwhile", op.Name(), line(op))

@@ -159,7 +159,7 @@ func (s *splitter) made(op *ir.Operation, d int) {
 		}
 	case op.Is(ttg.MemDescTrans):
 		s.value(ttg.AsMemDescTrans(op).Src(), int(ttg.AsMemDescTrans(op).Order()[d]))
-	case op.Is(ops().dot) && d == 0:
+	case ttng.Is(op, "warp_group_dot") && d == 0:
 		v := ttng.AsWarpGroupDot(op)
 		s.value(v.C(), 0)
 		s.value(v.A(), 0)
@@ -198,7 +198,7 @@ func (s *splitter) used(op *ir.Operation, u *ir.Use, v *ir.Value, d int) {
 		s.value(op.OneResult(), slices.Index(ttg.AsMemDescTrans(op).Order(), int64(d)))
 	case op.Is(tt.DescriptorStore):
 		s.stored(tt.AsDescriptorStore(op), v, d)
-	case op.Is(ops().dot):
+	case ttng.Is(op, "warp_group_dot"):
 		dot := ttng.AsWarpGroupDot(op)
 		if d != 0 || v == dot.B() {
 			s.failed = true

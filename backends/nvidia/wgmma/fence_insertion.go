@@ -90,7 +90,7 @@ func (f *fences) fence(dot *ir.Operation) {
 // readByDot are the operands in shared memory that op reads through the other proxy, if
 // it is a dot: of a warpgroup, or in tensor memory.
 func readByDot(op *ir.Operation) []*ir.Value {
-	if op.Is(ops().dot) {
+	if ttng.Is(op, "warp_group_dot") {
 		return buffers(op)
 	}
 	mma := ttng.AsMMA(op)
@@ -117,7 +117,7 @@ func (f *fences) insert(op, dot *ir.Operation) {
 // fenced reports whether there is a fence before op that none of stores follows.
 func fenced(op *ir.Operation, stores []*ir.Operation) bool {
 	for o := op.Prev(); o != nil && o.NumRegions() == 0 && !slices.Contains(stores, o); o = o.Prev() {
-		if o.Is(ops().fence) {
+		if ttng.Is(o, "fence_async_shared") {
 			return true
 		}
 	}

@@ -66,7 +66,7 @@ func loadBeforeDots(block *ir.Block) int {
 	for op := range block.Ops() {
 		switch {
 		case dot == nil:
-			if op.Is(ops().dot) && ttng.AsWarpGroupDot(op).IsAsync() {
+			if ttng.Is(op, "warp_group_dot") && ttng.AsWarpGroupDot(op).IsAsync() {
 				dot = op
 			}
 		case op.Is(tt.Load) && !tt.AsLoad(op).IsVolatile():

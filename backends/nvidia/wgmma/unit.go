@@ -123,7 +123,7 @@ func (u Unit) Widen(d dots.Dot, elem ir.Type) ir.Type {
 // Made implements dots.MatrixUnit. Dots in tensor memory, which modules may have that
 // others made, read their operands from shared memory as those of wgmma do.
 func (Unit) Made(op *ir.Operation) (dots.Made, bool) {
-	if op.Is(ops().dot) {
+	if ttng.Is(op, "warp_group_dot") {
 		return dots.Made{Acc: ttng.AsWarpGroupDot(op).C(), RunsOn: true}, true
 	}
 	if m := ttng.AsMMA(op); m != nil {

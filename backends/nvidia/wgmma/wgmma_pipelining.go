@@ -90,9 +90,9 @@ type dotLoop struct {
 func (p *dotLoop) collect() bool {
 	for op := range p.loop.Body().Ops() {
 		switch {
-		case op.Is(ops().wait):
+		case ttng.Is(op, "warp_group_dot_wait"):
 			return false
-		case op.Is(ops().dot):
+		case ttng.Is(op, "warp_group_dot"):
 			if ttng.AsWarpGroupDot(op).IsAsync() {
 				return false
 			}
@@ -209,7 +209,7 @@ func isWide(dot *ir.Operation) bool {
 // nil if it has other uses, too.
 func (p *dotLoop) accumulates(d *ir.Operation) *ir.Operation {
 	if v := d.OneResult(); v.HasOneUse() {
-		if e := v.OnlyUser(); e.Is(ops().dot) && e.Block() == d.Block() && ttng.AsWarpGroupDot(e).C() == v {
+		if e := v.OnlyUser(); ttng.Is(e, "warp_group_dot") && e.Block() == d.Block() && ttng.AsWarpGroupDot(e).C() == v {
 			return e
 		}
 	}
@@ -254,7 +254,7 @@ func (p *dotLoop) inConditions(op *ir.Operation) bool {
 // isAccumulator reports whether v is used as accumulator of dots only.
 func (p *dotLoop) isAccumulator(v *ir.Value) bool {
 	for u := range v.Uses() {
-		if !u.Owner().Is(ops().dot) || ttng.AsWarpGroupDot(u.Owner()).CUse() != u {
+		if !ttng.Is(u.Owner(), "warp_group_dot") || ttng.AsWarpGroupDot(u.Owner()).CUse() != u {
 			return false
 		}
 	}
@@ -594,7 +594,7 @@ func (p *dotLoop) comesAfter(cond, op *ir.Operation) bool {
 // chain are the buffers of d and of the dots whose results it adds to.
 func (p *dotLoop) chain(d *ir.Operation) []*ir.Value {
 	var list []*ir.Value
-	for ; d != nil && d.Is(ops().dot); d = ttng.AsWarpGroupDot(d).C().Def() {
+	for ; ttng.Is(d, "warp_group_dot"); d = ttng.AsWarpGroupDot(d).C().Def() {
 		list = append(list, buffers(d)...)
 	}
 	return list
