@@ -1,6 +1,9 @@
 package ttng
 
 import (
+	"os"
+	"path/filepath"
+	"regexp"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -17,5 +20,30 @@ func TestDeclared(t *testing.T) {
 	}
 	if d := cmp.Diff(*want, declared, cmpopts.EquateEmpty()); d != "" {
 		t.Errorf("declared is another (-JSON +declared):\n%s", d)
+	}
+}
+
+// TestNames: Is is asked about operations that there are.
+func TestNames(t *testing.T) {
+	asked := regexp.MustCompile(`\bIs\(\w[\w.()]*, "(\w+)"\)|RootName: ttng\.Name \+ "\.(\w+)"`)
+	files, err := filepath.Glob(filepath.Join("..", "*", "*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range asked.FindAllStringSubmatch(string(text), -1) {
+			found++
+			if name := m[1] + m[2]; Dialect().Op(Name+"."+name) == nil {
+				t.Errorf("%s: there is no operation ttng.%s", file, name)
+			}
+		}
+	}
+	if found < 50 {
+		t.Errorf("found %d names, and there are more", found)
 	}
 }
