@@ -24,10 +24,11 @@ type several struct {
 	mu      sync.Mutex
 	next    int
 	under   int
-	most    int          // calls at a time
-	calls   [][]int      // grids of the trials
-	renewed []int        // how many buffers each trial renews
-	fails   map[int]bool // by grid
+	most    int           // calls at a time
+	both    chan struct{} // a first call waits, not for ever, until it is closed: by a second beside it
+	calls   [][]int       // grids of the trials
+	renewed []int         // how many buffers each trial renews
+	fails   map[int]bool  // by grid
 	lost    error
 	bytes   []byte // of what trials of the hooked kernel have
 }
@@ -71,9 +72,18 @@ func (d *several) Measure(_ context.Context, trials []Trial, rounds int, _ bench
 	d.next++
 	d.under++
 	d.most = max(d.most, d.under)
-	lost := d.lost
+	if d.both != nil && d.under == 2 {
+		close(d.both)
+		d.both = nil
+	}
+	lost, both := d.lost, d.both
 	d.mu.Unlock()
-	time.Sleep(5 * time.Millisecond) // so that calls overlap
+	if both != nil {
+		select {
+		case <-both:
+		case <-time.After(20 * time.Second):
+		}
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.under--
@@ -103,6 +113,7 @@ func newSeveral(n int) *several { return &several{Device: fakedevice.New("ttgir"
 // until the fastest is known by its times alone.
 func TestSeveral(t *testing.T) {
 	m := newSeveral(3)
+	m.both = make(chan struct{})
 	m.fails = map[int]bool{32: true}
 	o := options(m, "plain", "x")
 	o.Parallel = 1
