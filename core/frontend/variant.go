@@ -231,26 +231,23 @@ func (e *evaluation) specs(req *Request) ([]*signature.Spec, error) {
 	if err != nil {
 		return nil, err
 	}
+	// A kernel of which a signature would say nothing needs none. One that is not listed is
+	// none, or one that others call: binding it will say.
 	bare := func(kernel string) *signature.Spec {
 		return &signature.Spec{Kernel: kernel, Text: signature.Text{File: "-n", Line: 1, Full: kernel}}
 	}
-	listed := req.Kernel == ""
+	listed, complete := false, true
 	for i := range infos {
-		listed = listed || infos[i].Name == req.Kernel
-		if req.Kernel == "" || infos[i].Name == req.Kernel {
-			if !infos[i].complete() {
-				specs = nil
-				break
-			}
-			specs = append(specs, bare(infos[i].Name))
+		if k := &infos[i]; req.Kernel == "" || req.Kernel == k.Name {
+			listed, complete = true, complete && k.complete()
+			specs = append(specs, bare(k.Name))
 		}
 	}
 	switch {
-	case len(specs) > 0:
-		return specs, nil
-	case !listed:
-		// No kernel, or one that others call: binding it will say.
+	case !listed && req.Kernel != "":
 		return []*signature.Spec{bare(req.Kernel)}, nil
+	case listed && complete:
+		return specs, nil
 	}
 	return nil, e.missingSignature(infos)
 }

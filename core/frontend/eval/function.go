@@ -204,11 +204,14 @@ func (f *Function) Attr(name string) (any, bool) {
 	case "fn", "__wrapped__", "func":
 		return f, true
 	case "arg_names": // that autotuners of libraries look at
+		if f.Kind != JIT {
+			return nil, false
+		}
 		names := &List{}
 		for _, p := range f.ParamList() {
 			names.Elems = append(names.Elems, p.Name)
 		}
-		return names, f.Kind == JIT
+		return names, true
 	}
 	return nil, false
 }
