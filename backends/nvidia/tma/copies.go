@@ -66,13 +66,13 @@ func (Copies) Describe(b *ir.Builder, made *ir.Operation, memory, index *ir.Valu
 // Predicate switches an operation of the above off where pred is false.
 func (Copies) Predicate(op *ir.Operation, pred *ir.Value) bool {
 	switch op.Def() {
-	case ops().barrierExpect:
+	case ttng.Def("barrier_expect"):
 		ttng.AsBarrierExpect(op).SetPred(pred)
-	case ops().copyIn:
+	case ttng.Def("async_tma_copy_global_to_local"):
 		ttng.AsAsyncTmaCopyGlobalToLocal(op).SetPred(pred)
-	case ops().gather:
+	case ttng.Def("async_tma_gather"):
 		ttng.AsAsyncTmaGather(op).SetPred(pred)
-	case ops().waitBarrier:
+	case ttng.Def("wait_barrier"):
 		ttng.AsWaitBarrier(op).SetPred(pred)
 	default:
 		return false

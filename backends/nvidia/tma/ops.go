@@ -1,8 +1,6 @@
 package tma
 
 import (
-	"sync"
-
 	"github.com/tritonc/tritonc/backends/nvidia/ttng"
 	"github.com/tritonc/tritonc/core/dialect/arith"
 	"github.com/tritonc/tritonc/core/dialect/encoding"
@@ -12,37 +10,6 @@ import (
 	"github.com/tritonc/tritonc/core/layout"
 	"github.com/tritonc/tritonc/core/transform/ttgir/machine"
 )
-
-// opDefs are the operations of ttng that the passes make.
-type opDefs struct {
-	initBarrier, invalBarrier, barrierExpect, waitBarrier *ir.OpDef
-	copyIn, copyOut, reduce, storeWait, fence             *ir.OpDef
-	gather, scatter                                       *ir.OpDef
-	reinterpret, create, acquire                          *ir.OpDef
-}
-
-// ops finds them in the dialect, which is made on first use.
-var ops = sync.OnceValue(func() *opDefs {
-	byName := make(map[string]*ir.OpDef)
-	for _, d := range ttng.Dialect().Ops {
-		byName[d.Name] = d
-	}
-	def := func(name string) *ir.OpDef {
-		d := byName[ttng.Name+"."+name]
-		if d == nil {
-			panic("BUG: tma: no operation ttng." + name)
-		}
-		return d
-	}
-	return &opDefs{
-		initBarrier: def("init_barrier"), invalBarrier: def("inval_barrier"),
-		barrierExpect: def("barrier_expect"), waitBarrier: def("wait_barrier"),
-		copyIn: def("async_tma_copy_global_to_local"), copyOut: def("async_tma_copy_local_to_global"),
-		reduce: def("async_tma_reduce"), storeWait: def("async_tma_store_wait"), fence: def("fence_async_shared"),
-		gather: def("async_tma_gather"), scatter: def("async_tma_scatter"),
-		reinterpret: def("reinterpret_tensor_descriptor"), create: def("tensormap_create"), acquire: def("tensormap_fenceproxy_acquire"),
-	}
-})
 
 // truth is the constant true.
 func truth(b *ir.Builder) *ir.Value { return arith.NewConstant(b, b.Context().BoolAttr(true)) }
@@ -82,27 +49,29 @@ func Barrier(b *ir.Builder, barriers, index *ir.Value) *ir.Value { return at(b, 
 // newBarrier gives memory its life as a barrier that one arrival and the bytes it
 // expects complete.
 func newBarrier(b *ir.Builder, barrier *ir.Value) {
-	b.Create(ops().initBarrier, ir.State{Operands: []*ir.Value{barrier}, Attrs: []ir.NamedAttr{int32Attr(b, "count", 1)}})
+	b.Create(ttng.Def("init_barrier"), ir.State{Operands: []*ir.Value{barrier}, Attrs: []ir.NamedAttr{int32Attr(b, "count", 1)}})
 }
 
-func endBarrier(b *ir.Builder, barrier *ir.Value) { b.Op(ops().invalBarrier, []*ir.Value{barrier}) }
+func endBarrier(b *ir.Builder, barrier *ir.Value) {
+	b.Op(ttng.Def("inval_barrier"), []*ir.Value{barrier})
+}
 
 func expect(b *ir.Builder, barrier *ir.Value, bytes int64) {
-	b.Create(ops().barrierExpect, ir.State{
+	b.Create(ttng.Def("barrier_expect"), ir.State{
 		Operands: []*ir.Value{barrier, truth(b)}, Attrs: []ir.NamedAttr{int32Attr(b, "size", bytes)},
 	})
 }
 
 // wait makes a wait for the phase of the barrier that has this parity.
 func wait(b *ir.Builder, barrier, phase *ir.Value) {
-	b.Create(ops().waitBarrier, ir.State{Operands: []*ir.Value{barrier, phase}, Segments: []int32{1, 1, 0, 0}})
+	b.Create(ttng.Def("wait_barrier"), ir.State{Operands: []*ir.Value{barrier, phase}, Segments: []int32{1, 1, 0, 0}})
 }
 
 // startLoad makes the copy of what load loads into buffer.
 func startLoad(b *ir.Builder, load *ir.Operation, buffer, barrier *ir.Value) {
 	operands := append(load.OperandValues(), barrier, buffer, truth(b)) // descriptor, coordinates, …
 	if load.Is(tt.DescriptorGather) {
-		b.Op(ops().gather, operands)
+		b.Op(ttng.Def("async_tma_gather"), operands)
 		return
 	}
 	var attrs []ir.NamedAttr
@@ -111,11 +80,11 @@ func startLoad(b *ir.Builder, load *ir.Operation, buffer, barrier *ir.Value) {
 			attrs = append(attrs, ir.NamedAttr{Name: name, Attr: load.Attr(name)})
 		}
 	}
-	b.Create(ops().copyIn, ir.State{Operands: operands, Attrs: attrs})
+	b.Create(ttng.Def("async_tma_copy_global_to_local"), ir.State{Operands: operands, Attrs: attrs})
 }
 
 // waitForStores makes a wait until no store still reads shared
 // memory.
 func waitForStores(b *ir.Builder) {
-	b.Create(ops().storeWait, ir.State{Attrs: []ir.NamedAttr{int32Attr(b, "pendings", 0)}})
+	b.Create(ttng.Def("async_tma_store_wait"), ir.State{Attrs: []ir.NamedAttr{int32Attr(b, "pendings", 0)}})
 }

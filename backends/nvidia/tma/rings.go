@@ -39,10 +39,10 @@ func placesForCopies(loop *ir.Operation) int {
 	for op := range loop.Body().Ops() {
 		var desc, into *ir.Value
 		switch op.Def() {
-		case ops().copyIn:
+		case ttng.Def("async_tma_copy_global_to_local"):
 			v := ttng.AsAsyncTmaCopyGlobalToLocal(op)
 			desc, into = v.Desc(), v.Result()
-		case ops().gather:
+		case ttng.Def("async_tma_gather"):
 			v := ttng.AsAsyncTmaGather(op)
 			desc, into = v.Desc(), v.Result()
 		default:

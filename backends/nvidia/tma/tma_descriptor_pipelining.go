@@ -73,11 +73,11 @@ func storesThroughOwn(loop *ir.Operation) bool {
 	return ir.Walk(loop, func(op *ir.Operation) ir.WalkResult {
 		var desc *ir.Value
 		switch op.Def() {
-		case ops().copyOut:
+		case ttng.Def("async_tma_copy_local_to_global"):
 			desc = ttng.AsAsyncTmaCopyLocalToGlobal(op).Desc()
-		case ops().reduce:
+		case ttng.Def("async_tma_reduce"):
 			desc = ttng.AsAsyncTmaReduce(op).Desc()
-		case ops().scatter:
+		case ttng.Def("async_tma_scatter"):
 			desc = ttng.AsAsyncTmaScatter(op).Desc()
 		case scf.For, scf.While:
 			if op != loop {

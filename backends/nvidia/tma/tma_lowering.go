@@ -280,15 +280,15 @@ func writeDescriptor(b *ir.Builder, op tt.MakeTensorDescOp, memory *ir.Value) *i
 		pad = tt.PadZero
 	}
 	r := int32(rank)
-	b.Create(ops().create, ir.State{
+	b.Create(ttng.Def("tensormap_create"), ir.State{
 		Operands: operands, Segments: []int32{1, 1, r, r, r - 1, r},
 		Attrs: []ir.NamedAttr{
 			int32Attr(b, "elem_type", elemType(desc.Block.Elem)), int32Attr(b, "fill_mode", fillModes[pad]),
 			int32Attr(b, "interleave_layout", 0), int32Attr(b, "swizzle_mode", swizzleModes[enc.SwizzlingByteWidth]),
 		},
 	})
-	b.Op(ops().acquire, []*ir.Value{memory})
-	return b.Op(ops().reinterpret, []*ir.Value{memory}, desc).OneResult()
+	b.Op(ttng.Def("tensormap_fenceproxy_acquire"), []*ir.Value{memory})
+	return b.Op(ttng.Def("reinterpret_tensor_descriptor"), []*ir.Value{memory}, desc).OneResult()
 }
 
 // sharedI32 makes constants before op, each once; those of op's block serve as well.

@@ -1,6 +1,7 @@
 package tma
 
 import (
+	"github.com/tritonc/tritonc/backends/nvidia/ttng"
 	"github.com/tritonc/tritonc/core/dialect/scf"
 	"github.com/tritonc/tritonc/core/dialect/tt"
 	"github.com/tritonc/tritonc/core/dialect/ttg"
@@ -168,15 +169,15 @@ func descriptor(op *ir.Operation) *ir.Value {
 // startStore makes the copy from buffer that op is, after the fence that lets TMA
 // see what threads wrote.
 func startStore(b *ir.Builder, op *ir.Operation, buffer *ir.Value) {
-	b.Create(ops().fence, ir.State{Attrs: []ir.NamedAttr{{Name: "bCluster", Attr: b.Context().BoolAttr(false)}}})
-	s, def := ir.State{}, ops().copyOut
+	b.Create(ttng.Def("fence_async_shared"), ir.State{Attrs: []ir.NamedAttr{{Name: "bCluster", Attr: b.Context().BoolAttr(false)}}})
+	s, def := ir.State{}, ttng.Def("async_tma_copy_local_to_global")
 	switch op.Def() {
 	case tt.DescriptorReduce:
-		def = ops().reduce
+		def = ttng.Def("async_tma_reduce")
 		s.Attrs = []ir.NamedAttr{{Name: "kind", Attr: b.Context().I32Attr(tt.AsDescriptorReduce(op).Kind())}}
 	case tt.DescriptorScatter:
 		rows := tt.AsDescriptorScatter(op)
-		b.Op(ops().scatter, []*ir.Value{rows.Desc(), rows.XOffsets(), rows.YOffset(), buffer})
+		b.Op(ttng.Def("async_tma_scatter"), []*ir.Value{rows.Desc(), rows.XOffsets(), rows.YOffset(), buffer})
 		return
 	}
 	s.Operands = append([]*ir.Value{descriptor(op)}, indices(op)...)

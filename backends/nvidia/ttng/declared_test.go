@@ -23,9 +23,9 @@ func TestDeclared(t *testing.T) {
 	}
 }
 
-// TestNames: Is is asked about operations that there are.
+// TestNames: Is and Def are asked about operations that there are.
 func TestNames(t *testing.T) {
-	asked := regexp.MustCompile(`\bIs\(\w[\w.()]*, "(\w+)"\)|RootName: ttng\.Name \+ "\.(\w+)"`)
+	asked := regexp.MustCompile(`\b(?:ttng\.Def\(|Is\(\w[\w.()]*, )"(\w+)"\)|RootName: ttng\.Name \+ "\.(\w+)"`)
 	files, err := filepath.Glob(filepath.Join("..", "*", "*.go"))
 	if err != nil {
 		t.Fatal(err)

@@ -38,7 +38,7 @@ func (p *plan) apply() {
 	for _, g := range p.groups {
 		p.makeRing(b, g)
 	}
-	b.Op(ops().fence, nil)
+	b.Op(ttng.Def("fence_async_shared"), nil)
 	ttng.AsFenceAsyncShared(end.Prev()).SetBCluster(false)
 	b.Op(gpu.Barrier, nil)
 
@@ -154,7 +154,7 @@ func (p *plan) makeRing(b *ir.Builder, g *group) {
 	barriers := func(arrivals int64) *ir.Value {
 		all := b.Op(ttg.LocalAlloc, nil, barriersType(c, g.buffers)).OneResult()
 		for i := range g.buffers {
-			b.Create(ops().init, ir.State{Operands: []*ir.Value{barrierAt(b, all, i32(b, int64(i)))}, Attrs: count(b, "count", arrivals)})
+			b.Create(ttng.Def("init_barrier"), ir.State{Operands: []*ir.Value{barrierAt(b, all, i32(b, int64(i)))}, Attrs: count(b, "count", arrivals)})
 		}
 		return all
 	}
@@ -167,7 +167,7 @@ func barrierAt(b *ir.Builder, all, slot *ir.Value) *ir.Value {
 }
 
 func wait(b *ir.Builder, barrier, phase *ir.Value) {
-	b.Create(ops().wait, ir.State{Operands: []*ir.Value{barrier, phase}, Segments: []int32{1, 1, 0, 0}})
+	b.Create(ttng.Def("wait_barrier"), ir.State{Operands: []*ir.Value{barrier, phase}, Segments: []int32{1, 1, 0, 0}})
 }
 
 // place is where in a ring a task is.
@@ -317,7 +317,7 @@ func (e *emitter) release(g *group, slot, pred *ir.Value) {
 	if pred != nil {
 		operands = append(operands, pred)
 	}
-	e.b.Create(ops().arrive, ir.State{Operands: operands, Attrs: count(e.b, "count", threads)})
+	e.b.Create(ttng.Def("arrive_barrier"), ir.State{Operands: operands, Attrs: count(e.b, "count", threads)})
 }
 
 // needsTensor reports whether what is loaded is needed in registers.
@@ -451,7 +451,7 @@ func (e *emitter) dot(op, made *ir.Operation) {
 
 // dotWait waits until so many dots are in flight.
 func dotWait(b *ir.Builder, v *ir.Value, pending int64) *ir.Value {
-	return b.Create(ops().dotWait, ir.State{Operands: []*ir.Value{v}, Types: []ir.Type{v.Type()}, Attrs: count(b, "pendings", pending)}).OneResult()
+	return b.Create(ttng.Def("warp_group_dot_wait"), ir.State{Operands: []*ir.Value{v}, Types: []ir.Type{v.Type()}, Attrs: count(b, "pendings", pending)}).OneResult()
 }
 
 // within are the groups whose loads a loop does.

@@ -110,7 +110,7 @@ func readByDot(op *ir.Operation) []*ir.Value {
 func (f *fences) insert(op, dot *ir.Operation) {
 	f.b.SetBefore(op)
 	f.b.Loc = dot.Loc()
-	ttng.AsFenceAsyncShared(f.b.Create(ops().fence, ir.State{})).SetBCluster(false)
+	ttng.AsFenceAsyncShared(f.b.Create(ttng.Def("fence_async_shared"), ir.State{})).SetBCluster(false)
 	f.made++
 }
 

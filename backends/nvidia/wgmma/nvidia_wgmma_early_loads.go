@@ -48,7 +48,7 @@ func writesSharedAlone(loop *ir.Operation) bool {
 	return !ir.Walk(loop, func(op *ir.Operation) ir.WalkResult {
 		switch op.Def() {
 		case scf.For, ttg.LocalAlloc, ttg.LocalDealloc, ttg.LocalStore, ttg.AsyncCopy, ttg.AsyncCommitGroup, ttg.AsyncWait,
-			ops().dot, ops().wait, ops().fence, ops().copyIn, ops().expect, ops().barrierWait:
+			ttng.Def("warp_group_dot"), ttng.Def("warp_group_dot_wait"), ttng.Def("fence_async_shared"), ttng.Def("async_tma_copy_global_to_local"), ttng.Def("barrier_expect"), ttng.Def("wait_barrier"):
 			return ir.Advance
 		}
 		if ir.HasEffect(op, ir.Effects.Writes) {

@@ -135,7 +135,7 @@ func (Unit) Made(op *ir.Operation) (dots.Made, bool) {
 // makeDot makes a dot that is waited for at once; what runs on, the pipeliner
 // decides.
 func makeDot(b *ir.Builder, d dots.Dot, x, y, acc *ir.Value) *ir.Value {
-	op := b.Create(ops().dot, ir.State{Operands: []*ir.Value{x, y, acc}, Types: []ir.Type{acc.Type()}})
+	op := b.Create(ttng.Def("warp_group_dot"), ir.State{Operands: []*ir.Value{x, y, acc}, Types: []ir.Type{acc.Type()}})
 	dot := ttng.AsWarpGroupDot(op)
 	dot.SetInputPrecision(d.InputPrecision())
 	dot.SetMaxNumImpreciseAcc(d.MaxNumImpreciseAcc())

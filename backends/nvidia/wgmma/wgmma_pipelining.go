@@ -410,9 +410,9 @@ func written(op *ir.Operation) (into *ir.Value, isCopy bool) {
 		return ttg.AsAsyncCopy(op).Result(), true
 	case ttg.LocalStore:
 		return ttg.AsLocalStore(op).Dst(), false
-	case ops().copyIn:
+	case ttng.Def("async_tma_copy_global_to_local"):
 		return ttng.AsAsyncTmaCopyGlobalToLocal(op).Result(), true
-	case ops().gather:
+	case ttng.Def("async_tma_gather"):
 		return ttng.AsAsyncTmaGather(op).Result(), true
 	}
 	return nil, false
@@ -460,7 +460,7 @@ func (p *dotLoop) waitFor(pendings int64, inputs []*ir.Value) *ir.Operation {
 	for i, v := range inputs {
 		types[i] = v.Type()
 	}
-	w := p.b.Create(ops().wait, ir.State{
+	w := p.b.Create(ttng.Def("warp_group_dot_wait"), ir.State{
 		Operands: inputs, Types: types, Attrs: []ir.NamedAttr{{Name: "pendings", Attr: p.b.Context().I32Attr(pendings)}},
 	})
 	for i, v := range inputs {
